@@ -1,0 +1,29 @@
+"""The ways in which pgo-advisor can fail, each with the exit code that the command line gives it."""
+
+from __future__ import annotations
+
+
+class PgoAdvisorError(Exception):
+    """Something that the user has to know and can act on, told in one sentence.
+
+    `exit_code` is what the `pgo-advisor` command exits with: 2 for wrong usage or an output that
+    cannot be written, 3 for an input that cannot be analysed, 4 for a tlparse that does not work.
+    """
+
+    exit_code = 2
+
+
+class OutputError(PgoAdvisorError):
+    """An output file that exists already or cannot be written."""
+
+
+class InputError(PgoAdvisorError):
+    """A path that does not exist, cannot be read, or holds nothing that can be analysed."""
+
+    exit_code = 3
+
+
+class TlparseError(PgoAdvisorError):
+    """tlparse is missing, too old, or failed on every log."""
+
+    exit_code = 4

@@ -1,0 +1,71 @@
+"""Writing outputs: never over something of the user's unasked, never a partial file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pgo_advisor.errors import OutputError
+
+
+def check_writable(path: Path, *, force: bool = False) -> None:
+    """Raises OutputError if `path` exists and may not be replaced, or its directory does not exist."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a directory; name a file")
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists already; give --force to replace it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path.parent} is no directory; make it first, or name another place")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path.parent} cannot be written to; name another place")
+
+
+def write_text(path: Path, text: str, *, force: bool = False) -> None:
+    """Writes `text` as UTF-8: into a temporary file beside `path` that then takes its place."""
+    check_writable(path, force=force)
+    try:
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+                file.write(text)
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+            os.chmod(part, mode)
+            os.replace(part, path)
+        except BaseException:
+            Path(part).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """A temporary directory beside `path` to fill, which becomes `path` if all goes well.
+
+    Raises OutputError if `path` exists and is not an empty directory, or cannot be made.
+    """
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise OutputError(f"{path} exists already and is not an empty directory; name another")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be made: {error.strerror}") from error
+    try:
+        yield part
+        part.chmod(0o777 & ~_umask())
+        os.replace(part, path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
