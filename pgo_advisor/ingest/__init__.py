@@ -1,0 +1,149 @@
+"""From paths to tables: finds what the paths are, runs tlparse on logs, reads its output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgo_advisor.errors import InputError, PgoAdvisorError
+from pgo_advisor.files import new_directory
+from pgo_advisor.ingest.paths import Found, find_inputs
+from pgo_advisor.ingest.pgo_text import parse_pgo_text
+from pgo_advisor.ingest.rows import LogRows, read_log
+from pgo_advisor.ingest.tlparse import find_tlparse, run_tlparse
+from pgo_advisor.tables import Tables
+
+DEFAULT_TIMEOUT = 1800.0
+"""Seconds that tlparse may take for one log: it reads some 13 MB a second."""
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """The tables; what each log was, by the tables' column `log`; what was lost, in sentences."""
+
+    tables: Tables
+    logs: tuple[Path, ...]
+    losses: tuple[str, ...]
+
+
+def ingest(
+    paths: Iterable[Path],
+    *,
+    timeout: float = DEFAULT_TIMEOUT,
+    keep: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Ingested:
+    """Reads everything at the paths as one job.
+
+    `timeout` is in seconds for each log. `keep` is a new directory that keeps what tlparse wrote.
+    `progress` is called with how many of how many logs are read. Raises InputError or TlparseError if
+    nothing could be read; what of several logs fails is told in `losses`.
+    """
+    found = find_inputs(paths)
+    if any(item.kind == "trace" for item in found):
+        find_tlparse()
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="pgo-advisor-") as scratch:
+            return _ingest(found, Path(scratch), timeout, progress)
+    with new_directory(keep) as scratch_directory:
+        return _ingest(found, scratch_directory, timeout, progress)
+
+
+def _ingest(
+    found: Sequence[Found], scratch: Path, timeout: float, progress: Callable[[int, int], None]
+) -> Ingested:
+    results: dict[int, LogRows] = {}
+    failures: dict[int, PgoAdvisorError] = {}
+    progress(0, len(found))
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        tasks = {
+            pool.submit(_read, item, scratch / f"log_{number}", timeout): number
+            for number, item in enumerate(found)
+        }
+        for task in as_completed(tasks):
+            try:
+                results[tasks[task]] = task.result()
+            except PgoAdvisorError as error:
+                failures[tasks[task]] = error
+            progress(len(results) + len(failures), len(found))
+    if not results:
+        raise failures[min(failures)]
+    losses = [f"{found[number].path}: not analysed: {error}" for number, error in failures.items()]
+    for number in sorted(results):
+        losses += (f"{found[number].path}: {loss}" for loss in results[number].losses)
+    return Ingested(
+        Tables.from_rows(_join(found, results)), tuple(item.path for item in found), tuple(losses)
+    )
+
+
+def _read(item: Found, output: Path, timeout: float) -> LogRows:
+    try:
+        if item.kind == "pgo":
+            text = item.path.read_text("utf-8", errors="replace")
+            rows: dict[str, list[dict[str, Any]]] = {
+                "pgo_entries": [{"artifact": item.path.stem, **row} for row in parse_pgo_text(text)]
+            }
+            return LogRows(rows, item.rank, [])
+        if item.kind == "tlparse":
+            return read_log(item.path)
+        lost = _run_tlparse(item.path, output, timeout)
+        log = read_log(output)
+    except OSError as error:
+        raise InputError(f"{item.path} cannot be read: {error.strerror}") from error
+    return LogRows(log.rows, log.rank, lost + log.losses)
+
+
+def _run_tlparse(log: Path, output: Path, timeout: float) -> list[str]:
+    try:
+        return run_tlparse(log, output, timeout=timeout)
+    except PgoAdvisorError as error:
+        if "UTF-8" not in str(error):
+            raise
+    # tlparse refuses the whole file for one byte
+    repaired = output.with_suffix(".log")
+    replaced = 0
+    with log.open("rb") as damaged, repaired.open("wb") as copy:
+        for line in damaged:
+            text = line.decode("utf-8", errors="replace")
+            fixed = text.encode()
+            replaced += fixed != line
+            copy.write(fixed)
+    shutil.rmtree(output, ignore_errors=True)
+    try:
+        lost = run_tlparse(repaired, output, timeout=timeout)
+    finally:
+        repaired.unlink()
+    return [f"{replaced} lines are not UTF-8 and were read with replacement characters", *lost]
+
+
+def _join(
+    found: Sequence[Found], results: Mapping[int, LogRows]
+) -> dict[str, list[dict[str, Any]]]:
+    """All logs' rows, with `log` and `rank`, and keys that are unique over the logs."""
+    joined: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    compiles = frames = 0
+    for number in sorted(results):
+        log = results[number]
+        rank = found[number].rank if log.rank is None else log.rank
+        for table, rows in log.rows.items():
+            for row in rows:
+                row["log"], row["rank"] = number, rank
+                for column, offset in (
+                    ("compile", compiles),
+                    ("against", compiles),
+                    ("frame", frames),
+                ):
+                    if row.get(column) is not None:
+                        row[column] += offset
+                joined[table].append(row)
+        own = log.rows.get("compiles", [])
+        compiles += len(own)
+        frames += 1 + max((row["frame"] - frames for row in own), default=-1)
+    return joined

@@ -1,0 +1,174 @@
+"""Collects the records that tlparse lists for one log by the compile that they are of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgo_advisor.ingest.graph_text import graph_path
+from pgo_advisor.ingest.guards_text import GuardTree, parse_guards
+from pgo_advisor.ingest.pgo_text import PGO_ARTIFACTS
+from pgo_advisor.ingest.records import (
+    CreateSymbol,
+    DescribeTensor,
+    GuardAdded,
+    Metrics,
+    Record,
+    Specialization,
+    Stack,
+    read_records,
+)
+from pgo_advisor.ingest.stacks import Strings
+
+
+@dataclass
+class Attempt:
+    """What the last attempt of a compile recorded; an earlier attempt's records are superseded."""
+
+    tensors: dict[tuple[int, int], DescribeTensor] = field(default_factory=dict)
+    sources: dict[tuple[int, int], list[str]] = field(default_factory=lambda: defaultdict(list))
+    symbols: list[CreateSymbol] = field(default_factory=list)
+    decisions: list[GuardAdded] = field(default_factory=list)
+    specializations: list[Specialization] = field(default_factory=list)
+    guards: GuardTree | None = None
+    path: str | None = None
+
+
+@dataclass
+class Compile:
+    key: int
+    frame: int
+    autograd: int | None
+    frame_id: int
+    compile_id: int
+    generation: int
+    attempt_number: int = 0
+    attempt: Attempt = field(default_factory=Attempt)
+    start: Stack | None = None
+    metrics: Metrics | None = None
+    backward_seconds: float | None = None
+    failures: list[str] = field(default_factory=list)
+    breaks: list[str] = field(default_factory=list)
+    pgo: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        prefix = "" if self.autograd is None else f"{self.autograd}/"
+        return f"{prefix}{self.frame_id}/{self.compile_id}"
+
+
+class LogRecords:
+    """The compiles of one log, in the order in which they began, and what was lost of them."""
+
+    def __init__(self, directory: Path) -> None:
+        """Reads a directory that `tlparse -o` wrote for one log, with raw.jsonl (0.3.45 or later)."""
+        self.directory = directory
+        self.strings = Strings()
+        self.rank: int | None = None
+        self.generation = 0
+        self.undecodable = 0
+        self.missing_payloads = 0
+        self.torch_version: str | None = None
+        self.compiles: list[Compile] = []
+        self._current: dict[tuple[int | None, int, int], Compile] = {}
+        self._frames: dict[tuple[int, int | None, int], int] = {}
+        for record in read_records(directory / "raw.jsonl"):
+            if record is None:
+                self.undecodable += 1
+            else:
+                self._read(record)
+
+    def _read(self, record: Record) -> None:
+        if record.string_table is not None:
+            self.strings.set(record.string_table)
+        if record.rank is not None:
+            self.rank = record.rank
+        if record.frame_id is None or record.frame_compile_id is None:
+            return
+        ids = (record.compiled_autograd_id, record.frame_id, record.frame_compile_id)
+        artifact = record.artifact.name if record.artifact else None
+        begins = bool(record.dynamo_start) or artifact == "recompile_reasons"
+        compile_ = self._compile(ids, begins or record.compilation_metrics is not None)
+        if record.attempt > compile_.attempt_number:
+            compile_.attempt_number = record.attempt
+            compile_.attempt = Attempt()
+        self._read_kind(record, compile_)
+        if artifact == "recompile_reasons":
+            compile_.failures.append(self._payload(record))
+        elif artifact == "dynamo_graph_break_reason":
+            compile_.breaks.append(self._payload(record))
+        elif artifact in PGO_ARTIFACTS:
+            compile_.pgo.append((artifact, self._payload(record)))
+
+    def _compile(self, ids: tuple[int | None, int, int], begins: bool) -> Compile:
+        compile_ = self._current.get(ids)
+        if compile_ is not None and begins and compile_.metrics is not None:
+            # the ids of a finished compile come again after torch._dynamo.reset()
+            self.generation += 1
+            self._current.clear()
+            compile_ = None
+        if compile_ is None:
+            autograd, frame_id, compile_id = ids
+            frame = (self.generation, autograd, frame_id)
+            compile_ = Compile(
+                key=len(self.compiles),
+                frame=self._frames.setdefault(frame, len(self._frames)),
+                autograd=autograd,
+                frame_id=frame_id,
+                compile_id=compile_id,
+                generation=self.generation,
+            )
+            self._current[ids] = compile_
+            self.compiles.append(compile_)
+        return compile_
+
+    def _read_kind(self, record: Record, compile_: Compile) -> None:
+        attempt = compile_.attempt
+        if tensor := record.describe_tensor:
+            attempt.tensors.setdefault((tensor.describer_id, tensor.id), tensor)
+        elif source := record.describe_source:
+            attempt.sources[source.describer_id, source.id].append(source.source)
+        elif record.create_symbol:
+            attempt.symbols.append(record.create_symbol)
+        elif record.guard_added_fast:
+            attempt.decisions.append(record.guard_added_fast)
+        elif record.symbolic_shape_specialization:
+            attempt.specializations.append(record.symbolic_shape_specialization)
+        elif record.dynamo_cpp_guards_str is not None:
+            attempt.guards = parse_guards(self._payload(record))
+        elif record.dynamo_output_graph is not None:
+            attempt.path = graph_path(self._payload(record))
+        elif record.dynamo_start:
+            compile_.start = record.dynamo_start.stack
+        elif record.compilation_metrics:
+            compile_.metrics = record.compilation_metrics
+            self.torch_version = record.compilation_metrics.pytorch_version or self.torch_version
+        elif record.bwd_compilation_metrics and record.bwd_compilation_metrics.seconds:
+            seconds = record.bwd_compilation_metrics.seconds
+            compile_.backward_seconds = (compile_.backward_seconds or 0.0) + seconds
+
+    def _payload(self, record: Record) -> str:
+        if record.payload_filename:
+            path = (self.directory / record.payload_filename).resolve()
+            if path.is_relative_to(self.directory.resolve()):
+                try:
+                    return path.read_text("utf-8", errors="replace")
+                except OSError:
+                    pass
+        self.missing_payloads += 1
+        return ""
+
+    def losses(self) -> list[str]:
+        """What could not be read, in sentences."""
+        losses = []
+        if self.undecodable:
+            losses.append(f"{self.undecodable} records could not be read")
+        if self.missing_payloads:
+            losses.append(f"the payloads of {self.missing_payloads} records are missing")
+        if unfinished := [compile_.name for compile_ in self.compiles if not compile_.metrics]:
+            losses.append(
+                f"the log ends before {len(unfinished)} of {len(self.compiles)} compiles do "
+                f"(first: {unfinished[0]})"
+            )
+        return losses

@@ -1,0 +1,105 @@
+"""`dynamo_cpp_guards_str`: the tree of guards that a compiled graph checks before each call.
+
+Printed by `torch/_dynamo/guards.py`, `GuardManagerWrapper.__str__`: a line for each manager, which
+names the source that it guards, below it a line for each leaf guard, indented by two characters more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_LINE = re.compile(r"((?:\| )*)\+- (.*)", re.DOTALL)
+_MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager(?:: source=|$)")
+_LEAF = re.compile(r"([A-Z][A-Z_]+): (.*)", re.DOTALL)
+_CONSTANT = re.compile(r" == (?:(-?\d{1,40})|(-?(?:\d+\.\d*|\d*\.?\d+e[-+]?\d+|inf|nan)))$")
+_TENSOR = re.compile(
+    r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\([^)]*\)), (?P<dtype>torch\.\w+), "
+    r"device=(?P<device>[^,]*), requires_grad=(?P<grad>True|False), "
+    r"size=\[(?P<size>[^\]]*)\], stride=\[(?P<stride>[^\]]*)\]\)"
+)
+_SHAPE_GUARDS = {"LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"}
+_NOT_COMPARED = {
+    "DIMENSION_DYNAMIC_MARKING_GUARD",
+    "NO_TENSOR_ALIASING",
+    "TORCH_FUNCTION_MODE_STACK",
+    "OBJECT_ALIASING",
+    "DICT_VERSION",
+}
+"""Guards on marks and on identity relations: they change with a mark, or differ with each object."""
+_PREDICATES = {
+    "DICT_CONTAINS": "DICT_CONTAINS",
+    "SET_CONTAINS": "SET_CONTAINS",
+    "HASATTR": "HASATTR",
+    "NO_HASATTR": "HASATTR",
+}
+"""Guards that a source has a key or an attribute, or has it not: one source can have many.
+
+In releases that print marks as NO_HASATTR of `_dynamo_…` attributes these are left out, too."""
+
+
+class Leaf(NamedTuple):
+    """A guard that is not about sizes: calls whose `value` differs need graphs of their own."""
+
+    kind: str
+    source: str
+    value: str
+
+
+class TensorGuard(NamedTuple):
+    """`TENSOR_MATCH`: the dims whose size is a symbol, and the rest that has to stay the same."""
+
+    source: str
+    symbolic_dims: tuple[int, ...]
+    same: str
+
+
+class GuardTree(NamedTuple):
+    leaves: list[Leaf]
+    tensors: list[TensorGuard]
+    numbers: dict[str, int | float]
+    """Ints and floats that the graph has as constants, by source."""
+    shape_guards: list[tuple[str, str]]
+    """Relation and comment, in the order in which they are checked."""
+
+
+def parse_guards(text: str) -> GuardTree:
+    """Reads the tree; lines that are not understood are passed over."""
+    tree = GuardTree([], [], {}, [])
+    sources: dict[int, str] = {}
+    for line in text.split("\n"):
+        if not (match := _LINE.fullmatch(line)):
+            continue
+        depth, content = len(match[1]) // 2, match[2]
+        if manager := _MANAGER.match(content):
+            sources[depth] = content[manager.end() :].partition(", accessed_by=")[0]
+        elif leaf := _LEAF.fullmatch(content):
+            _add_leaf(tree, leaf[1], sources.get(depth - 1, ""), leaf[2])
+    return tree
+
+
+def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
+    guard, comment = split_comment(body)
+    if kind in _SHAPE_GUARDS:
+        tree.shape_guards.append((guard, comment))
+    elif kind == "TENSOR_MATCH":
+        if match := _TENSOR.search(guard):
+            sizes = match["size"].split(", ") if match["size"] else []
+            dims = tuple(dim for dim, size in enumerate(sizes) if size == "None")
+            same = (match["type"], match["keys"], match["dtype"], match["device"], match["grad"])
+            tree.tensors.append(TensorGuard(source, dims, f"{', '.join(same)}, {len(sizes)} dims"))
+    elif kind not in _NOT_COMPARED:
+        if kind == "EQUALS_MATCH" and (number := _CONSTANT.search(guard)):
+            tree.numbers[source] = int(number[1]) if number[1] else float(number[2])
+        elif kind in _PREDICATES:
+            if "'_dynamo_" not in guard:
+                positive = guard.removeprefix("not ").removesuffix(" == False")
+                tree.leaves.append(Leaf(_PREDICATES[kind], positive, str(positive == guard)))
+        else:
+            tree.leaves.append(Leaf(kind, source, guard))
+
+
+def split_comment(body: str) -> tuple[str, str]:
+    """A guard and the comment behind it, which says where in the user's code it comes from."""
+    guard, _, comment = body.partition("  # ")
+    return guard.strip(), comment.strip()

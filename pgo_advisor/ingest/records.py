@@ -1,0 +1,162 @@
+"""The records of `raw.jsonl`, tlparse's list of a TORCH_TRACE log, that a rule reads.
+
+One struct a record kind, with just the fields that are read; unknown kinds and fields are passed
+over, so a log of a later release still decodes. Written by `torch/_logging/_internal.py`
+(`trace_structured`); the place that writes each kind is named with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+class StackFrame(msgspec.Struct):
+    """`torch/_logging/structured.py`, `from_traceback`: `filename` indexes the string table."""
+
+    filename: int | str = -1
+    line: int = 0
+    name: str = ""
+    loc: str | None = None
+
+
+Stack = list[StackFrame]
+
+
+class DynamoStart(msgspec.Struct):
+    """`torch/_dynamo/convert_frame.py`: the first attempt of a compile begins."""
+
+    stack: Stack = []
+
+
+class DescribeTensor(msgspec.Struct):
+    """`torch/_subclasses/meta_utils.py`, `MetaTensorDesc.as_json`; fields at their default are left out."""
+
+    describer_id: int
+    id: int
+    size: list[int | str] = []
+    stride: list[int | str] | None = None
+    dtype: str = ""
+    device: str = ""
+    requires_grad: bool = False
+    is_parameter: bool = False
+    dynamo_dynamic_indices: list[int] = []
+
+
+class DescribeSource(msgspec.Struct):
+    """`torch/_subclasses/meta_utils.py`: which input a described tensor is."""
+
+    describer_id: int
+    id: int
+    source: str
+
+
+class CreateSymbol(msgspec.Struct):
+    """`torch/fx/experimental/symbolic_shapes.py`, `ShapeEnv.create_symbol`."""
+
+    symbol: str
+    source: str
+    val: str = ""
+    vr: str = ""
+    user_stack: Stack | None = None
+    stack: msgspec.Raw = msgspec.Raw()
+
+
+class GuardAdded(msgspec.Struct):
+    """`torch/fx/experimental/symbolic_shapes.py`, `guard_added_fast`: a decision on symbols."""
+
+    expr: str
+    user_stack: Stack | None = None
+    stack: msgspec.Raw = msgspec.Raw()
+
+
+class Specialization(msgspec.Struct):
+    """`torch/fx/experimental/symbolic_shapes.py`, `_set_replacement`: a symbol became a constant."""
+
+    symbol: str
+    sources: list[str] = []
+    value: str = ""
+    reason: str = ""
+    user_stack: Stack | None = None
+    stack: msgspec.Raw = msgspec.Raw()
+
+
+class Metrics(msgspec.Struct):
+    """`torch/_dynamo/utils.py`, `CompilationMetrics`; at the recompile limit nearly all is null."""
+
+    co_name: str | None = None
+    co_filename: str | None = None
+    co_firstlineno: int | None = None
+    fail_type: str | None = None
+    fail_reason: str | None = None
+    start_time: float | None = None
+    duration_us: float | None = None
+    entire_frame_compile_time_s: float | None = None
+    backend_compile_time_s: float | None = None
+    inductor_compile_time_s: float | None = None
+    code_gen_time_s: float | None = None
+    compiler_config: str | None = None
+    dynamo_config: str | None = None
+    inductor_config: str | None = None
+    pytorch_version: str | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall seconds of the compile, or of the backward's compile."""
+        if self.duration_us is not None:
+            return self.duration_us / 1e6
+        return self.entire_frame_compile_time_s
+
+
+class Artifact(msgspec.Struct):
+    """A named payload: recompile_reasons, PGO state, a graph break's reason, …"""
+
+    name: str = ""
+
+
+class Record(msgspec.Struct):
+    """One line of raw.jsonl: which compile it is of, and one of the kinds below."""
+
+    compiled_autograd_id: int | None = None
+    frame_id: int | None = None
+    frame_compile_id: int | None = None
+    attempt: int = 0
+    rank: int | None = None
+    payload_filename: str | None = None
+    string_table: list[str | None] | None = None
+    artifact: Artifact | None = None
+    dynamo_start: DynamoStart | None = None
+    describe_tensor: DescribeTensor | None = None
+    describe_source: DescribeSource | None = None
+    create_symbol: CreateSymbol | None = None
+    guard_added_fast: GuardAdded | None = None
+    symbolic_shape_specialization: Specialization | None = None
+    dynamo_output_graph: dict[str, Any] | None = None
+    dynamo_cpp_guards_str: dict[str, Any] | None = None
+    compilation_metrics: Metrics | None = None
+    bwd_compilation_metrics: Metrics | None = None
+
+
+_decode = msgspec.json.Decoder(Record).decode
+_decode_stack = msgspec.json.Decoder(Stack).decode
+
+
+def read_records(raw: Path) -> Iterator[Record | None]:
+    """The records of a raw.jsonl in their order; None for a line that cannot be decoded."""
+    with raw.open("rb") as lines:
+        for line in lines:
+            try:
+                yield _decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                yield None
+
+
+def decode_stack(raw: msgspec.Raw) -> Stack:
+    """A stack that was left undecoded since most are not read; empty if it is none."""
+    try:
+        return _decode_stack(raw) if len(memoryview(raw)) else []
+    except msgspec.DecodeError:
+        return []

@@ -1,0 +1,79 @@
+"""Recorded Python stacks: whose code a frame is, and where a compiled function was called from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pgo_advisor.ingest.records import Stack, StackFrame
+
+_LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python\d[\d.]*)[\\/]|^<frozen ")
+_TORCH = re.compile(r"[\\/]torch[\\/](?:_dynamo|nn|_inductor|_functorch|fx|utils|autograd)[\\/]")
+_COMPILER_ENTRY = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]convert_frame\.py$")
+_COMPILED_CALL = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]eval_frame\.py$")
+
+
+class UserFrame(NamedTuple):
+    """A line of the user's own code."""
+
+    file: str
+    line: int
+    function: str
+    code: str | None
+
+
+class Strings:
+    """The string table of a log: stacks name files by number."""
+
+    def __init__(self) -> None:
+        self._strings: Sequence[str | None] = ()
+
+    def set(self, strings: Sequence[str | None]) -> None:
+        self._strings = strings
+
+    def file(self, frame: StackFrame) -> str:
+        """The frame's file; `<unknown>` where the table lacks it."""
+        if isinstance(frame.filename, str):
+            return frame.filename
+        if 0 <= frame.filename < len(self._strings):
+            return self._strings[frame.filename] or "<unknown>"
+        return "<unknown>"
+
+    def user_frames(self, stack: Stack) -> list[UserFrame]:
+        """The frames that are neither PyTorch's, the standard library's, nor an installed package's."""
+        found = []
+        for frame in stack:
+            file = self.file(frame)
+            if not (_LIBRARY.search(file) or _TORCH.search(file)):
+                found.append(UserFrame(file, frame.line, frame.name, frame.loc))
+        return found
+
+    def innermost(self, stack: Stack | None) -> UserFrame | None:
+        """The user's line that a record on symbols speaks of: the innermost one of their own."""
+        if not stack:
+            return None
+        frames = self.user_frames(stack)
+        if frames:
+            return frames[-1]
+        last = stack[-1]
+        return UserFrame(self.file(last), last.line, last.name, last.loc)
+
+    def callers_at_start(self, stack: Stack) -> list[UserFrame] | None:
+        """The user's frames around a compiled call, from `dynamo_start`; the innermost is last.
+
+        The last frame of that stack is the compiled function itself. None where the true caller is
+        missing: since 2.8 it is, for a function that is compiled directly, and then the stack has
+        no frame of `eval_frame.py`.
+        """
+        outer = stack[:-1]
+        if not any(_COMPILED_CALL.search(self.file(frame)) for frame in outer):
+            return None
+        return self.user_frames(outer)
+
+    def callers_while_tracing(self, stack: Stack) -> list[UserFrame]:
+        """The same from the full stack of a record that was written while tracing."""
+        for index, frame in enumerate(stack):
+            if _COMPILER_ENTRY.search(self.file(frame)):
+                return self.user_frames(stack[:index])
+        return []

@@ -1,0 +1,113 @@
+"""Runs tlparse, the reader of TORCH_TRACE logs by PyTorch's developers, as a subprocess."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from packaging.version import Version
+
+from pgo_advisor.errors import TlparseError
+
+OLDEST = Version("0.3.45")
+"""The first release that writes raw.jsonl."""
+
+_INSTALL = "install it with: pip install 'tlparse>=0.3.45'"
+
+
+@cache
+def find_tlparse() -> Path:
+    """The tlparse of the environment that pgo-advisor runs in, else the first on PATH.
+
+    Raises TlparseError if there is none, it cannot be run, or it is older than `OLDEST`.
+    """
+    name = shutil.which("tlparse", path=sysconfig.get_path("scripts")) or shutil.which("tlparse")
+    if name is None:
+        raise TlparseError(f"tlparse was not found; {_INSTALL}")
+    try:
+        answer = subprocess.run(  # noqa: S603
+            [name, "--version"], capture_output=True, text=True, timeout=30, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TlparseError(f"{name} could not be run ({_why(error)}); {_INSTALL}") from error
+    match = re.search(r"\d+\.\d+\.\d+", answer.stdout)
+    if answer.returncode or not match:
+        raise TlparseError(f"{name} did not tell its version; {_INSTALL}")
+    if Version(match[0]) < OLDEST:
+        raise TlparseError(f"{name} is tlparse {match[0]}, too old to be read; {_INSTALL}")
+    return Path(name)
+
+
+def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
+    """Runs tlparse on one log into `output`, which must not exist, and returns what it said was lost.
+
+    `timeout` is in seconds. Raises TlparseError if tlparse fails, is still running then, or writes no
+    raw.jsonl.
+    """
+    command: list[str | Path] = [find_tlparse(), log, "-o", output, "--overwrite", "--no-browser", "-p"]
+    try:
+        with tempfile.TemporaryFile() as stderr:
+            done = subprocess.run(  # noqa: S603
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                timeout=timeout,
+            )
+            messages = _ends(stderr)
+    except subprocess.TimeoutExpired as error:
+        raise TlparseError(
+            f"tlparse was stopped after {timeout:g} s on {log}; give --tlparse-timeout a larger number"
+        ) from error
+    except OSError as error:
+        raise TlparseError(f"tlparse could not be run: {_why(error)}") from error
+    if done.returncode:
+        raise TlparseError(f"tlparse failed on {log}: {_first_error(messages)}")
+    if not (output / "raw.jsonl").is_file():
+        raise TlparseError(f"tlparse wrote no raw.jsonl for {log}; {_INSTALL}")
+    return _lost(messages)
+
+
+def _ends(file: BinaryIO, most: int = 65_536) -> str:
+    """The first and last `most` bytes: of a damaged log tlparse can repeat every line."""
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    start = file.read(most)
+    file.seek(max(most, length - most))
+    return (start + file.read()).decode("utf-8", errors="replace")
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _first_error(messages: str) -> str:
+    lines = [line.strip() for line in messages.splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("Stats", "Detected rank", "Unknown"))]
+    return (told or ["it said nothing"])[0][:300]
+
+
+def _lost(messages: str) -> list[str]:
+    """What the line `Stats { ok: 142, fail_json: 1 }` counts as not read."""
+    lost = []
+    if stats := re.search(r"Stats \{(.*?)\}", messages):
+        counts = dict(re.findall(r"(\w+): (\d+)", stats[1]))
+        for name, meaning in {
+            "fail_glog": "lines are no records",
+            "fail_json": "records are no JSON",
+            "fail_payload_md5": "payloads do not match their checksum",
+            "fail_json_serialization": "records could not be passed on",
+            "fail_parser": "records could not be parsed",
+            "fail_dynamo_guards_json": "guard lists are no JSON",
+            "fail_key_conflict": "payloads were in conflict with another of the same name",
+        }.items():
+            if counts.get(name):
+                lost.append(f"{counts[name]} {meaning}")
+    return lost

@@ -1,0 +1,178 @@
+"""Relations between sizes, as PyTorch prints them in shape guards, and their evaluation.
+
+`17 <= L['x'].size()[0]`, `((s77//2)) <= s77`, `Ne(Mod(s0, 8), 0)`: printed by
+`torch/utils/_sympy/printers.py` and sympy's own `str`. Nothing is executed: the text is read with
+`ast`, and only arithmetic on numbers is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+MAX_LENGTH = 20_000
+"""Longer relations are not read: Python's parser needs memory and stack in proportion."""
+
+Number = int | float
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "Eq": operator.eq,
+    "Ne": operator.ne,
+    "Lt": operator.lt,
+    "Le": operator.le,
+    "Gt": operator.gt,
+    "Ge": operator.ge,
+    "Mod": operator.mod,
+    "PythonMod": operator.mod,
+    "FloorDiv": operator.floordiv,
+    "CleanDiv": operator.floordiv,
+    "CeilDiv": lambda a, b: -(-a // b),
+    "IntTrueDiv": operator.truediv,
+    "FloatTrueDiv": operator.truediv,
+    "Max": max,
+    "Min": min,
+    "max": max,
+    "min": min,
+    "Abs": abs,
+    "abs": abs,
+    "floor": math.floor,
+    "ceiling": math.ceil,
+    "math.floor": math.floor,
+    "math.ceil": math.ceil,
+    "ToFloat": float,
+    "float": float,
+    "TruncToInt": int,
+    "int": int,
+    "Not": operator.not_,
+    "And": lambda *parts: all(parts),
+    "Or": lambda *parts: any(parts),
+    "Identity": lambda value: value,
+}
+_MAX_POWER = 64
+
+
+class _Unknown(Exception):
+    """An operation, a name or a value that evaluation does not know."""
+
+
+class Relation(NamedTuple):
+    """A parsed relation. `names` are the sizes, ints or symbols that it speaks of."""
+
+    text: str
+    tree: ast.expr
+    names: frozenset[str]
+
+    def holds(self, values: Mapping[str, Number]) -> bool | None:
+        """Whether the relation is true of `values`; None if one is missing or it cannot be told."""
+        try:
+            return bool(_evaluate(self.tree, self.text, values))
+        except (_Unknown, ArithmeticError, TypeError, ValueError, RecursionError):
+            return None
+
+    def constants(self) -> frozenset[int]:
+        """The integers written in the relation."""
+        return frozenset(
+            node.value
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Constant) and type(node.value) is int
+        )
+
+
+@lru_cache(maxsize=65_536)
+def parse_relation(text: str) -> Relation | None:
+    """Reads a relation; None if `text` is not one or is longer than `MAX_LENGTH`."""
+    text = text.strip()
+    if len(text) > MAX_LENGTH:
+        return None
+    try:
+        tree = ast.parse(text, mode="eval").body
+        names: set[str] = set()
+        _collect(tree, text, names)
+    except (_Unknown, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return Relation(text, tree, frozenset(names))
+
+
+def _collect(node: ast.expr, text: str, names: set[str]) -> None:
+    """Collects the names below `node`; raises _Unknown at what evaluation would not know."""
+    if isinstance(node, ast.Constant):
+        if not isinstance(node.value, int | float):
+            raise _Unknown
+    elif isinstance(node, ast.BinOp):
+        if type(node.op) not in _BINARY and not isinstance(node.op, ast.Pow):
+            raise _Unknown
+        _collect(node.left, text, names)
+        _collect(node.right, text, names)
+    elif isinstance(node, ast.UnaryOp):
+        _collect(node.operand, text, names)
+    elif isinstance(node, ast.BoolOp):
+        for part in node.values:
+            _collect(part, text, names)
+    elif isinstance(node, ast.Compare):
+        if any(type(op) not in _COMPARE for op in node.ops):
+            raise _Unknown
+        for part in (node.left, *node.comparators):
+            _collect(part, text, names)
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) in _FUNCTIONS and not node.keywords:
+        for part in node.args:
+            _collect(part, text, names)
+    else:
+        names.add(_name(node, text))
+
+
+def _name(node: ast.expr, text: str) -> str:
+    if isinstance(node, ast.Name | ast.Subscript | ast.Attribute | ast.Call):
+        segment = ast.get_source_segment(text, node)
+        if segment:
+            return segment
+    raise _Unknown
+
+
+def _evaluate(node: ast.expr, text: str, values: Mapping[str, Number]) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.BinOp):
+        left, right = _evaluate(node.left, text, values), _evaluate(node.right, text, values)
+        if isinstance(node.op, ast.Pow):
+            if abs(right) > _MAX_POWER or abs(left) > 2**63:
+                raise _Unknown
+            return left**right
+        return _BINARY[type(node.op)](left, right)
+    if isinstance(node, ast.UnaryOp):
+        operand = _evaluate(node.operand, text, values)
+        return not operand if isinstance(node.op, ast.Not) else -operand
+    if isinstance(node, ast.BoolOp):
+        parts = [_evaluate(part, text, values) for part in node.values]
+        return all(parts) if isinstance(node.op, ast.And) else any(parts)
+    if isinstance(node, ast.Compare):
+        terms = [_evaluate(part, text, values) for part in (node.left, *node.comparators)]
+        return all(
+            _COMPARE[type(op)](left, right)
+            for op, left, right in zip(node.ops, terms, terms[1:], strict=False)
+        )
+    if isinstance(node, ast.Call) and (function := _FUNCTIONS.get(ast.unparse(node.func))):
+        return function(*(_evaluate(part, text, values) for part in node.args))
+    name = _name(node, text)
+    if name not in values:
+        raise _Unknown
+    return values[name]
