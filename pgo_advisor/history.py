@@ -1,0 +1,204 @@
+"""A frame's compiles as calls with their inputs: what prediction and the rules reason about."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pgo_advisor.causes import CauseKind
+from pgo_advisor.relations import Number, Relation, parse_relation
+from pgo_advisor.tables import Tables
+
+
+class Pair(NamedTuple):
+    """What can be declared dynamic: a dim of a tensor, or an int (`dim` is None)."""
+
+    source: str
+    dim: int | None
+
+
+class Tensor(NamedTuple):
+    size: tuple[int | None, ...]
+    stride: tuple[int | None, ...]
+    is_parameter: bool
+
+
+class Scalar(NamedTuple):
+    """An int or float input; `value` is its text."""
+
+    kind: str
+    value: str
+
+
+class Refusal(NamedTuple):
+    """Why an earlier compile's graph did not take this call."""
+
+    against: int | None
+    cause: CauseKind
+    pair: Pair | None
+
+
+@dataclass
+class Call:
+    """A recorded compile, seen as the call of the function that brought it about."""
+
+    compile: int
+    outcome: str
+    seconds: float
+    dynamic: str
+    """`torch.compile(dynamic=…)` as in force: auto, true or false."""
+    path: str | None
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    scalars: dict[str, Scalar] = field(default_factory=dict)
+    symbolic: set[Pair] = field(default_factory=set)
+    """What was a symbol when tracing began, pinned later or not."""
+    marked: set[Pair] = field(default_factory=set)
+    pinned: set[Pair] = field(default_factory=set)
+    structure: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Guards that are not about sizes, by (kind, source)."""
+    installed: list[tuple[Relation, bool]] = field(default_factory=list)
+    """Shape guards that the graph checks, and whether duck sizing alone made them."""
+    decisions: list[Relation] = field(default_factory=list)
+    """All decisions on symbols while tracing, in their order."""
+    symbols: dict[str, str] = field(default_factory=dict)
+    """What a symbol stands for, as `L['x'].size()[0]`."""
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def value(self, pair: Pair) -> int | str | None:
+        """A size, or a scalar's text; None where the call has no such input."""
+        if pair.dim is None:
+            scalar = self.scalars.get(pair.source)
+            return scalar.value if scalar else None
+        tensor = self.tensors.get(pair.source)
+        if tensor is None or pair.dim >= len(tensor.size):
+            return None
+        return tensor.size[pair.dim]
+
+    def number(self, name: str) -> Number | None:
+        """The value of what a shape guard names: a size, a stride, an int or a symbol."""
+        name = self.symbols.get(name, name)
+        if match := _PROPERTY.fullmatch(name):
+            tensor = self.tensors.get(match[1])
+            values = (tensor.size if match[2] == "size" else tensor.stride) if tensor else ()
+            return values[int(match[3])] if int(match[3]) < len(values) else None
+        scalar = self.scalars.get(name)
+        try:
+            return None if scalar is None else int(scalar.value)
+        except ValueError:
+            return None
+
+
+_PROPERTY = re.compile(r"(.*)\.(size|stride)\(\)\[(\d{1,4})\]", re.DOTALL)
+_DUCK = "duck sizing"
+
+
+@dataclass
+class Frame:
+    """A compiled code object in one process, with its compiles in their order."""
+
+    key: int
+    log: int
+    rank: int | None
+    name: str
+    file: str
+    line: int
+    settings: frozenset[str]
+    called_from_compiled: bool
+    calls: list[Call]
+
+    @property
+    def location(self) -> tuple[str, int, str]:
+        """What tells code objects apart across logs."""
+        return (self.file, self.line, self.name)
+
+    def pairs(self) -> dict[Pair, list[int | str]]:
+        """Every pair with its distinct values, in order of appearance, over calls of equal rank."""
+        values: dict[Pair, dict[int | str, None]] = defaultdict(dict)
+        for call in self.calls:
+            for source, tensor in call.tensors.items():
+                for dim, size in enumerate(tensor.size):
+                    if size is not None:
+                        values[Pair(source, dim)][size] = None
+            for source, scalar in call.scalars.items():
+                values[Pair(source, None)][scalar.value] = None
+        return {pair: list(found) for pair, found in values.items()}
+
+
+def frames_of(tables: Tables) -> list[Frame]:
+    """The frames of all logs, in the order of their first compile."""
+    calls: dict[int, Call] = {}
+    frames: dict[int, Frame] = {}
+    for row in _rows(tables.compiles):
+        call = Call(
+            compile=row["compile"],
+            outcome=row["outcome"],
+            seconds=row["seconds"] or 0.0,
+            dynamic=row["dynamic"] or "auto",
+            path=row["graph_path"],
+        )
+        calls[call.compile] = call
+        frame = frames.get(row["frame"])
+        if frame is None:
+            frame = frames[row["frame"]] = Frame(
+                key=row["frame"],
+                log=row["log"],
+                rank=row["rank"],
+                name=row["name"] or "<unknown>",
+                file=row["file"] or "<unknown>",
+                line=row["line"] or 0,
+                settings=frozenset((row["settings"] or "").split(", ")),
+                called_from_compiled=bool(row["called_from_compiled"]),
+                calls=[],
+            )
+        frame.calls.append(call)
+    _add_inputs(calls, tables)
+    _add_guards(calls, tables)
+    return list(frames.values())
+
+
+def _rows(frame: pd.DataFrame) -> Iterable[Mapping[str, Any]]:
+    names = [str(name) for name in frame.columns]
+    columns = [
+        [None if cell is pd.NA or cell is None else cell for cell in frame[name]] for name in names
+    ]
+    for cells in zip(*columns, strict=True):
+        yield dict(zip(names, cells, strict=True))
+
+
+def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
+    for row in _rows(tables.inputs):
+        call, source = calls[row["compile"]], row["source"]
+        if row["kind"] == "tensor":
+            stride = row["stride"] or (None,) * len(row["size"])
+            call.tensors[source] = Tensor(row["size"], stride, bool(row["is_parameter"]))
+            call.symbolic.update(Pair(source, dim) for dim in row["symbolic_dims"])
+            call.marked.update(Pair(source, dim) for dim in row["marked_dims"])
+        else:
+            call.scalars[source] = Scalar(row["kind"], row["value"])
+            if row["symbolic"]:
+                call.symbolic.add(Pair(source, None))
+    for row in _rows(tables.symbols):
+        calls[row["compile"]].symbols[row["symbol"]] = row["name"]
+    for row in _rows(tables.specializations):
+        calls[row["compile"]].pinned.add(Pair(row["source"], row["dim"]))
+
+
+def _add_guards(calls: Mapping[int, Call], tables: Tables) -> None:
+    for row in _rows(tables.guards):
+        calls[row["compile"]].structure[row["kind"], row["source"]] = row["value"]
+    for row in _rows(tables.shape_guards):
+        if relation := parse_relation(row["guard"]):
+            if row["installed"]:
+                installed = (relation, _DUCK in (row["comment"] or ""))
+                calls[row["compile"]].installed.append(installed)
+            else:
+                calls[row["compile"]].decisions.append(relation)
+    for row in _rows(tables.guard_failures):
+        pair = None if row["source"] is None else Pair(row["source"], row["dim"])
+        refusal = Refusal(row["against"], CauseKind(row["cause"]), pair)
+        calls[row["compile"]].refusals.append(refusal)
