@@ -90,6 +90,4 @@ def inferred_strides(tensor: Tensor) -> tuple[Atom, ...]:
 
 
 def _join(known: Sequence[Atom], seen: Sequence[Atom]) -> tuple[Atom, ...]:
-    return tuple(
-        old if old == new else VARIED for old, new in zip(known, seen, strict=True)
-    )
+    return tuple(old if old == new else VARIED for old, new in zip(known, seen, strict=True))

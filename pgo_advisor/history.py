@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pgo_advisor.causes import CauseKind
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.relations import Number, Relation, parse_relation
 from pgo_advisor.tables import Tables
 
@@ -53,6 +52,8 @@ class Call:
     dynamic: str
     """`torch.compile(dynamic=…)` as in force: auto, true or false."""
     path: str | None
+    failure: str | None = None
+    """The exception that ended the compile, first line."""
     tensors: dict[str, Tensor] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)
     symbolic: set[Pair] = field(default_factory=set)
@@ -93,6 +94,13 @@ class Call:
             return None
 
 
+def pair_of(name: str) -> Pair | None:
+    """What a name in a shape guard stands for; None for strides and the like."""
+    if match := _PROPERTY.fullmatch(name):
+        return Pair(match[1], int(match[3])) if match[2] == "size" else None
+    return None if name.endswith("()") else Pair(name, None)
+
+
 _PROPERTY = re.compile(r"(.*)\.(size|stride)\(\)\[(\d{1,4})\]", re.DOTALL)
 _DUCK = "duck sizing"
 
@@ -116,30 +124,19 @@ class Frame:
         """What tells code objects apart across logs."""
         return (self.file, self.line, self.name)
 
-    def pairs(self) -> dict[Pair, list[int | str]]:
-        """Every pair with its distinct values, in order of appearance, over calls of equal rank."""
-        values: dict[Pair, dict[int | str, None]] = defaultdict(dict)
-        for call in self.calls:
-            for source, tensor in call.tensors.items():
-                for dim, size in enumerate(tensor.size):
-                    if size is not None:
-                        values[Pair(source, dim)][size] = None
-            for source, scalar in call.scalars.items():
-                values[Pair(source, None)][scalar.value] = None
-        return {pair: list(found) for pair, found in values.items()}
-
 
 def frames_of(tables: Tables) -> list[Frame]:
     """The frames of all logs, in the order of their first compile."""
     calls: dict[int, Call] = {}
     frames: dict[int, Frame] = {}
-    for row in _rows(tables.compiles):
+    for row in rows(tables.compiles):
         call = Call(
             compile=row["compile"],
             outcome=row["outcome"],
             seconds=row["seconds"] or 0.0,
             dynamic=row["dynamic"] or "auto",
             path=row["graph_path"],
+            failure=_failure(row["fail_type"], row["fail_reason"]),
         )
         calls[call.compile] = call
         frame = frames.get(row["frame"])
@@ -161,17 +158,22 @@ def frames_of(tables: Tables) -> list[Frame]:
     return list(frames.values())
 
 
-def _rows(frame: pd.DataFrame) -> Iterable[Mapping[str, Any]]:
+def _failure(kind: str | None, reason: str | None) -> str | None:
+    return kind and f"{kind}: {(reason or '').partition(chr(10))[0]}"
+
+
+def rows(frame: pd.DataFrame) -> Iterable[Mapping[str, Any]]:
+    """A table's rows as mappings, missing cells as None."""
     names = [str(name) for name in frame.columns]
     columns = [
-        [None if cell is pd.NA or cell is None else cell for cell in frame[name]] for name in names
+        [None if cell is pd.NA else cell for cell in frame[name].tolist()] for name in names
     ]
     for cells in zip(*columns, strict=True):
         yield dict(zip(names, cells, strict=True))
 
 
 def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
-    for row in _rows(tables.inputs):
+    for row in rows(tables.inputs):
         call, source = calls[row["compile"]], row["source"]
         if row["kind"] == "tensor":
             stride = row["stride"] or (None,) * len(row["size"])
@@ -182,23 +184,23 @@ def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
             call.scalars[source] = Scalar(row["kind"], row["value"])
             if row["symbolic"]:
                 call.symbolic.add(Pair(source, None))
-    for row in _rows(tables.symbols):
+    for row in rows(tables.symbols):
         calls[row["compile"]].symbols[row["symbol"]] = row["name"]
-    for row in _rows(tables.specializations):
+    for row in rows(tables.specializations):
         calls[row["compile"]].pinned.add(Pair(row["source"], row["dim"]))
 
 
 def _add_guards(calls: Mapping[int, Call], tables: Tables) -> None:
-    for row in _rows(tables.guards):
+    for row in rows(tables.guards):
         calls[row["compile"]].structure[row["kind"], row["source"]] = row["value"]
-    for row in _rows(tables.shape_guards):
+    for row in rows(tables.shape_guards):
         if relation := parse_relation(row["guard"]):
             if row["installed"]:
                 installed = (relation, _DUCK in (row["comment"] or ""))
                 calls[row["compile"]].installed.append(installed)
             else:
                 calls[row["compile"]].decisions.append(relation)
-    for row in _rows(tables.guard_failures):
+    for row in rows(tables.guard_failures):
         pair = None if row["source"] is None else Pair(row["source"], row["dim"])
         refusal = Refusal(row["against"], CauseKind(row["cause"]), pair)
         calls[row["compile"]].refusals.append(refusal)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pgo_advisor.automatic import AutomaticDynamic, inferred_strides
-from pgo_advisor.causes import CauseKind
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.history import Call, Frame, Pair, Tensor
 
 SIZE_CAUSES = frozenset(
@@ -26,7 +26,6 @@ SIZE_CAUSES = frozenset(
         CauseKind.equal_dims,
         CauseKind.divisibility,
         CauseKind.symbolic_relation,
-        CauseKind.marking_changed,
         CauseKind.entry_deleted,
         CauseKind.recompile_limit,
         CauseKind.unknown,
@@ -81,12 +80,14 @@ class Predictor:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
-        self.calls = [call for call in frame.calls if call.tensors or call.scalars or call.structure]
+        self.calls = [
+            call for call in frame.calls if call.tensors or call.scalars or call.structure
+        ]
         self._blind = [call for call in frame.calls if call not in self.calls]
         self.varying = _varying(self.calls)
         self.pinned = _pinned(self.calls, self.varying)
-        self._never = _never_automatic(self.calls, self.varying)
-        self._given = _given(self.calls)
+        self.never = _never_automatic(self.calls, self.varying)
+        self.given = _given(self.calls)
         self.self_check = self._replays_as_recorded()
 
     def predict(self, marked: Marked, *, unbacked: bool = False) -> Prediction:
@@ -100,10 +101,12 @@ class Predictor:
         unseen = self._unseen_together(graphs)
         if unseen:
             reasons.append("sizes that would share a graph were never symbols together")
-        if any(call.outcome == "empty" for call in self.frame.calls) and len(graphs) < len(self.calls):
+        if any(call.outcome == "empty" for call in self.frame.calls) and len(graphs) < len(
+            self.calls
+        ):
             reasons.append("a call that compiled nothing may compile once its sizes are symbols")
             extra += 1
-        touched = [pair for pair in self._never if marked(*pair) and pair in self.varying]
+        touched = [pair for pair in self.never if marked(*pair) and pair in self.varying]
         if touched:
             reasons.append("parameters, buffers or ints of modules were never symbols in this run")
         high: int | None = len(self.frame.calls)
@@ -123,7 +126,7 @@ class Predictor:
         return len(graphs) == len(self.calls)
 
     def _replay(self, marked: Marked, *, unbacked: bool = False) -> list[Graph]:
-        automatic = AutomaticDynamic([pair for pair in self._never if not marked(*pair)])
+        automatic = AutomaticDynamic([pair for pair in self.never if not marked(*pair)])
         graphs: list[Graph] = []
         for call in self.calls:
             taken = next(
@@ -133,7 +136,7 @@ class Predictor:
                 taken.calls.append(call)
                 continue
             dynamic = automatic.dynamic(call) | call.marked
-            dynamic.update(pair for pair in self._given if call.value(pair) is not None)
+            dynamic.update(pair for pair in self.given if call.value(pair) is not None)
             dynamic.update(pair for pair in _pairs(call) if marked(*pair))
             graphs.append(
                 Graph(
@@ -141,9 +144,7 @@ class Predictor:
                     frozenset(
                         pair
                         for pair in dynamic - self.pinned
-                        if unbacked
-                        or pair.dim is None
-                        or call.value(pair) not in (0, 1)
+                        if unbacked or pair.dim is None or call.value(pair) not in (0, 1)
                     ),
                 )
             )
@@ -159,9 +160,10 @@ class Predictor:
             for refusal in call.refusals
         ):
             return False
-        if any(
-            call.structure.get(key, value) != value for key, value in founder.structure.items()
-        ):
+        if any(call.structure.get(key, value) != value for key, value in founder.structure.items()):
+            return False
+        if not call.marked & set(_pairs(founder)) <= founder.marked:
+            # a graph of an unmarked tensor does not take a marked one; the reverse it does
             return False
         if not all(
             self._same_or_dynamic(founder, call, pair, graph.dynamic, unbacked)
@@ -170,8 +172,8 @@ class Predictor:
             return False
         return (
             _strides_fit(founder, call, graph.dynamic)
-            and _guards_hold(founder, call, marked)
-            and self._same_branches(founder, call, marked)
+            and (unbacked or _guards_hold(founder, call, marked))
+            and (unbacked or self._same_branches(founder, call, marked))
             and _paths_agree(founder, call, self.varying)
         )
 
@@ -194,15 +196,20 @@ class Predictor:
         calls' decisions, the first that fails has to be the same one.
         """
         for other in self.calls:
-            if other is founder or not other.decisions and not other.installed:
+            if other is founder or (not other.decisions and not other.installed):
                 continue
             if any(
                 pair not in other.symbolic
-                and len({value for c in (founder, call, other) if (value := c.value(pair)) is not None}) > 1
+                and len(
+                    {value for c in (founder, call, other) if (value := c.value(pair)) is not None}
+                )
+                > 1
                 for pair in self.varying
             ):
                 continue
-            if self._first_failing(other, founder, marked) != self._first_failing(other, call, marked):
+            if self._first_failing(other, founder, marked) != self._first_failing(
+                other, call, marked
+            ):
                 return False
         return True
 
@@ -234,7 +241,8 @@ class Predictor:
             varying = {
                 pair
                 for pair in self.varying
-                if len({value for call in graph.calls if (value := call.value(pair)) is not None}) > 1
+                if len({value for call in graph.calls if (value := call.value(pair)) is not None})
+                > 1
             }
             if len(graph.calls) > 1 and not any(
                 varying <= call.symbolic - call.pinned for call in graph.calls
@@ -339,9 +347,7 @@ def _stride_follows(tensor: Tensor, other: Tensor) -> bool:
             size, base_stride = other.size[base], other.stride[base]
             if None not in (size, base_stride, stride) and stride != size * base_stride:  # type: ignore[operator]
                 return False
-        elif atom in (0, 1) and stride != atom:
-            return False
-        elif stride in (0, 1) and stride != atom:
+        elif (atom in (0, 1) and stride != atom) or (stride in (0, 1) and stride != atom):
             return False
     return _contiguous(tensor) == _contiguous(other)
 

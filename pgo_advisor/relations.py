@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -69,6 +70,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Identity": lambda value: value,
 }
 _MAX_POWER = 64
+_AT_LEAST_TWO = re.compile(r"[01] < [^<>=]+|[0-2] <= [^<>=]+|[^<>=]+ > [01]|[^<>=]+ >= [0-2]")
 
 
 class _Unknown(Exception):
@@ -89,13 +91,21 @@ class Relation(NamedTuple):
         except (_Unknown, ArithmeticError, TypeError, ValueError, RecursionError):
             return None
 
-    def constants(self) -> frozenset[int]:
-        """The integers written in the relation."""
-        return frozenset(
-            node.value
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Constant) and type(node.value) is int
-        )
+    def equal_names(self) -> tuple[str, str] | None:
+        """The two names of a bare equality `a == b` or `Eq(a, b)`; None for any other relation."""
+        tree = self.tree
+        if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
+            sides = [tree.left, tree.comparators[0]]
+        elif isinstance(tree, ast.Call) and ast.unparse(tree.func) == "Eq" and len(tree.args) == 2:
+            sides = tree.args
+        else:
+            return None
+        left, right = (ast.get_source_segment(self.text, side) or "" for side in sides)
+        return (left, right) if {left, right} == self.names else None
+
+    def is_lower_bound(self) -> bool:
+        """Whether it only says that one name is at least 2, as every dynamic size is."""
+        return bool(_AT_LEAST_TWO.fullmatch(self.text)) and len(self.names) == 1
 
 
 @lru_cache(maxsize=65_536)

@@ -51,7 +51,15 @@ def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
     `timeout` is in seconds. Raises TlparseError if tlparse fails, is still running then, or writes no
     raw.jsonl.
     """
-    command: list[str | Path] = [find_tlparse(), log, "-o", output, "--overwrite", "--no-browser", "-p"]
+    command: list[str | Path] = [
+        find_tlparse(),
+        log,
+        "-o",
+        output,
+        "--overwrite",
+        "--no-browser",
+        "-p",
+    ]
     try:
         with tempfile.TemporaryFile() as stderr:
             done = subprocess.run(  # noqa: S603

@@ -1,0 +1,327 @@
+"""From frames to what the analysis says: verdicts, advice, findings."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.dynamic_sources import Entry, SourceList, encode
+from pgo_advisor.findings import Advice, CallSite, Finding, FrameReport, Recompile, Verdict
+from pgo_advisor.history import Frame, Pair, frames_of, rows
+from pgo_advisor.marking import markings
+from pgo_advisor.plan import Plan, choose, declaration, saved_seconds
+from pgo_advisor.predict import Range
+from pgo_advisor.price import prices
+from pgo_advisor.recompiles import causes_of
+from pgo_advisor.rules import RULES, Group
+from pgo_advisor.rules.base import brief
+from pgo_advisor.tables import Tables
+from pgo_advisor.torch_release import Capability, TorchRelease
+
+
+@dataclass(frozen=True)
+class Advised:
+    """Everything that is said of one job.
+
+    `dynamic_sources` is the advice. `unbacked_sources` is an option beside it: entries to give to
+    TORCH_COMPILE_UNBACKED_SOURCES instead, since sizes 0 and 1 are among them; `unbacked_saves` are the further
+    compiles that this is expected to save.
+    """
+
+    frames: tuple[FrameReport, ...]
+    recompiles: tuple[Recompile, ...]
+    advice: tuple[Advice, ...]
+    findings: tuple[Finding, ...]
+    dynamic_sources: SourceList
+    unbacked_sources: SourceList
+    unbacked_saves: int
+
+
+def advise(tables: Tables, release: TorchRelease | None) -> Advised:
+    """Analyses the tables of one job; `release` is the PyTorch that will read the advice, if known."""
+    frames = frames_of(tables)
+    if not frames:
+        return _from_profile(tables, release)
+    by_dim = release is not None and release.has(Capability.LIST_DIM_SUFFIX)
+    plan = choose(frames, by_dim=by_dim)
+    recompiles = _recompiles(frames, tables, plan)
+    groups = _groups(frames, recompiles, plan, release)
+    listed = encode([Entry(*pair) for pair in plan.pairs], release)
+    unbacked, unbacked_saves = _unbacked(groups, plan, release)
+    sites = _call_sites(tables, groups)
+    reports = tuple(_report(group, plan, sites[group.id]) for group in groups)
+    findings = [
+        found
+        for group in groups
+        for rule in RULES.values()
+        if rule.find is not None
+        for found in rule.find(group)
+    ]
+    return Advised(
+        frames=tuple(sorted(reports, key=lambda report: -report.seconds)),
+        recompiles=tuple(
+            sorted(
+                (recompile for group in groups for recompile in group.recompiles),
+                key=lambda recompile: (recompile.start or 0.0, recompile.compile),
+            )
+        ),
+        advice=tuple(_advice(groups, plan, listed)),
+        findings=tuple(sorted(findings, key=lambda found: (-found.seconds, -found.compiles))),
+        dynamic_sources=listed,
+        unbacked_sources=unbacked,
+        unbacked_saves=unbacked_saves,
+    )
+
+
+def _recompiles(
+    frames: Iterable[Frame], tables: Tables, plan: Plan
+) -> dict[int, list[tuple[int, Recompile]]]:
+    """Each frame's recompiles with their position among its calls, by the frame's key."""
+    failures: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows(tables.guard_failures):
+        failures[row["compile"]].append(row)
+    told = {row["compile"]: row for row in rows(tables.compiles)}
+    found: dict[int, list[tuple[int, Recompile]]] = {}
+    for frame in frames:
+        taken = {
+            call.compile for graph in plan.predictions[frame.key].graphs for call in graph.calls[1:]
+        }
+        found[frame.key] = [
+            (
+                position,
+                Recompile(
+                    compile=call.compile,
+                    compile_id=told[call.compile]["compile_id"],
+                    rank=frame.rank,
+                    frame="",
+                    causes=causes_of(frame, position, failures[call.compile]),
+                    start=told[call.compile]["start"],
+                    seconds=call.seconds,
+                    removed=call.compile in taken,
+                ),
+            )
+            for position, call in enumerate(frame.calls)
+            if position
+        ]
+    return found
+
+
+def _groups(
+    frames: Sequence[Frame],
+    recompiles: Mapping[int, list[tuple[int, Recompile]]],
+    plan: Plan,
+    release: TorchRelease | None,
+) -> list[Group]:
+    by_location: dict[object, list[Frame]] = defaultdict(list)
+    for frame in frames:
+        by_location[frame.location].append(frame)
+    names: Counter[str] = Counter()
+    groups = []
+    for members in by_location.values():
+        name = members[0].name
+        names[name] += 1
+        identity = name if names[name] == 1 else f"{name}#{names[name]}"
+        own = tuple(
+            Recompile(**{**vars(recompile), "frame": identity})
+            for frame in members
+            for _, recompile in recompiles[frame.key]
+        )
+        groups.append(Group(identity, tuple(members), own, plan, release))
+    return groups
+
+
+def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...]) -> FrameReport:
+    predictions = [plan.predictions[frame.key] for frame in group.frames]
+    predicted = sum((prediction.compiles for prediction in predictions), Range(0, 0))
+    compiles = len(group.calls)
+    causes = Counter(recompile.causes[0].kind for recompile in group.recompiles)
+    saves = group.planned and predicted.low < compiles
+    if not group.recompiles:
+        verdict, why = Verdict.nothing_to_do, "it was compiled once and never again"
+    elif saves:
+        verdict = Verdict.marking_helps
+        why = f"{compiles} compiles become {_range(predicted)}"
+    else:
+        verdict = Verdict.marking_does_not_help
+        named = ", ".join(kind.value for kind, _ in causes.most_common(3))
+        why = f"its recompiles are not a matter of sizes that can be declared ({named})"
+    first = group.frames[0]
+    return FrameReport(
+        id=group.id,
+        name=group.name,
+        file=first.file,
+        line=first.line,
+        ranks=tuple(dict.fromkeys(frame.rank for frame in group.frames)),
+        compiles=compiles,
+        seconds=sum(call.seconds for call in group.calls),
+        predicted=predicted,
+        unsure=tuple(dict.fromkeys(text for p in predictions for text in p.reasons)),
+        saved_seconds=sum(map(saved_seconds, predictions)),
+        verdict=verdict,
+        why=why,
+        causes=dict(causes.most_common()),
+        call_sites=sites,
+    )
+
+
+def _range(number: Range) -> str:
+    if number.exact:
+        return str(number.low)
+    return f"{number.low} or more" if number.high is None else f"{number.low} to {number.high}"
+
+
+def _call_sites(tables: Tables, groups: Iterable[Group]) -> dict[str, tuple[CallSite, ...]]:
+    site_of = {
+        row["compile"]: CallSite(row["call_file"], row["call_line"], row["call_code"])
+        for row in rows(tables.compiles)
+        if row["call_file"]
+    }
+    return {
+        group.id: tuple(
+            dict.fromkeys(site_of[call.compile] for call in group.calls if call.compile in site_of)
+        )
+        for group in groups
+    }
+
+
+def _advice(groups: Sequence[Group], plan: Plan, listed: SourceList) -> Iterator[Advice]:
+    items = {Pair(e.source, e.dim): item.text for item in listed.entries for e in item.covers}
+    marks = {group.id: markings(group) for group in groups}
+    advice = []
+    for pair in plan.pairs:
+        inside = [group for group in groups if pair in marks[group.id]]
+        if not inside:
+            continue
+        main = max(inside, key=lambda group: sum(r.seconds for r in group.recompiles if r.removed))
+        marking = marks[main.id][pair]
+        saved, seconds = plan.saved_by(pair)
+        advice.append(
+            Advice(
+                rule=_rule(main, pair),
+                frames=tuple(group.id for group in inside),
+                source=pair.source,
+                dim=pair.dim,
+                remedy=marking.remedy,
+                why_remedy=marking.why,
+                list_entry=items.get(pair),
+                code=marking.code,
+                saved=saved,
+                saved_seconds=seconds,
+                values=main.varying[pair],
+                together=marking.together,
+                evidence=tuple(_evidence(inside, pair)),
+                price=tuple(
+                    dict.fromkeys(text for group in inside for text in prices(group, pair))
+                ),
+                also_touches=tuple(
+                    group.id
+                    for group in groups
+                    if group not in inside
+                    and any(
+                        pair.source in c.tensors or pair.source in c.scalars for c in group.calls
+                    )
+                ),
+            )
+        )
+    yield from sorted(advice, key=lambda item: -item.saved_seconds)
+
+
+def _rule(group: Group, pair: Pair) -> str:
+    tensors = [call.tensors[pair.source] for call in group.calls if pair.source in call.tensors]
+    if pair.dim is not None:
+        parameter = any(tensor.is_parameter for tensor in tensors)
+        return "parameter-shape" if parameter else "varying-dim"
+    never = any(pair in group.plan.predictors[frame.key].never for frame in group.frames)
+    return "module-int" if never else "varying-int"
+
+
+def _evidence(groups: Iterable[Group], pair: Pair) -> Iterator[str]:
+    """PyTorch's own reasons that name the pair, then what the inputs show."""
+    for group in groups:
+        shown = 0
+        for recompile in group.recompiles:
+            for cause in recompile.causes:
+                if cause.text and (cause.source, cause.dim) == pair and shown < 3:
+                    shown += 1
+                    yield f"[{recompile.compile_id}] {brief(cause.text)}"
+        values = ", ".join(map(str, group.varying[pair][:16]))
+        yield f"{group.id}: values met at compiles: {values}"
+
+
+def _unbacked(
+    groups: Sequence[Group], plan: Plan, release: TorchRelease | None
+) -> tuple[SourceList, int]:
+    """Pairs that would save more as unbacked: sizes 0 or 1 among them, and no decision by their size."""
+    pairs: dict[Pair, None] = {}
+    saves = 0
+    known = release is None or release.has(Capability.UNBACKED_SOURCES)
+    for group in groups if known else ():
+        small = [
+            pair
+            for pair in group.varying
+            if pair.dim is not None
+            and {0, 1} & set(group.varying[pair])
+            and len(group.varying[pair]) > 1
+            and pair not in group.pinned
+            and not pair.source.endswith("._base")
+        ]
+        branched = any(
+            cause.kind
+            in (CauseKind.symbolic_range, CauseKind.symbolic_relation, CauseKind.divisibility)
+            for recompile in group.recompiles
+            for cause in recompile.causes
+        )
+        if not small or branched:
+            continue
+        wanted = dict.fromkeys([*group.planned, *small])
+        gain = sum(
+            plan.predictions[frame.key].compiles.low
+            - plan.predictors[frame.key]
+            .predict(declaration([*plan.pairs, *wanted]), unbacked=True)
+            .compiles.low
+            for frame in group.frames
+        )
+        if gain > 0:
+            saves += gain
+            pairs.update((pair, None) for pair in wanted if pair.dim is not None)
+    return encode([Entry(*pair) for pair in pairs], release), saves
+
+
+def _from_profile(tables: Tables, release: TorchRelease | None) -> Advised:
+    """Advice from a PGO profile alone: what varied is known, what it cost and what it saves is not."""
+    pairs: dict[Pair, list[str]] = defaultdict(list)
+    for row in rows(tables.pgo_entries):
+        if row["source"].endswith("._base") or "_parameters[" in row["source"]:
+            continue
+        place = f"{row['name']} ({row['file']}:{row['line']})"
+        for dim, size in enumerate(row["size"] or ()):
+            if size is None:
+                pairs[Pair(row["source"], dim)].append(place)
+    listed = encode([Entry(*pair) for pair in pairs], release)
+    items = {Pair(e.source, e.dim): item.text for item in listed.entries for e in item.covers}
+    from pgo_advisor.findings import Remedy
+
+    advice = tuple(
+        Advice(
+            rule="varying-dim",
+            frames=tuple(dict.fromkeys(places)),
+            source=pair.source,
+            dim=pair.dim,
+            remedy=Remedy.dynamic_sources,
+            why_remedy="a profile does not tell how the function is called",
+            list_entry=items.get(pair),
+            code=None,
+            saved=None,
+            saved_seconds=0.0,
+            values=(),
+            together=(),
+            evidence=("the PGO profile has seen several sizes",),
+            price=(),
+            also_touches=(),
+        )
+        for pair, places in pairs.items()
+    )
+    return Advised((), (), advice, (), listed, encode([], release), 0)

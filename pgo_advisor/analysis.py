@@ -1,0 +1,215 @@
+"""The analysis of a job: its tables, what they mean, and every form in which that can be shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pgo_advisor.advice import Advised, advise
+from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
+from pgo_advisor.ingest import DEFAULT_TIMEOUT, ingest
+from pgo_advisor.predict import Range
+from pgo_advisor.tables import Tables
+from pgo_advisor.torch_release import TorchRelease
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over all logs. Seconds are those that the trace gives for each compile, added up."""
+
+    compiles: int
+    recompiles: int
+    seconds: float
+    recompile_seconds: float
+    predicted: Range
+    """Compiles with all of the advice."""
+    saved_seconds: float
+    """Of the recorded compiles that the advice is predicted to remove."""
+    unknown_causes: int
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a run left behind, and the advice from it."""
+
+    tables: Tables
+    logs: tuple[Path, ...]
+    """What each log was, by the tables' column `log`."""
+    losses: tuple[str, ...]
+    """What could not be read, in sentences."""
+    notes: tuple[str, ...]
+    """What the reader has to know of the advice, in sentences."""
+    release: TorchRelease | None
+    """The PyTorch that the advice is written for; None if neither the trace nor the caller told."""
+    advised: Advised
+
+    @property
+    def frames(self) -> tuple[FrameReport, ...]:
+        """Compiled functions with their verdicts, the most expensive first."""
+        return self.advised.frames
+
+    @property
+    def recompiles(self) -> tuple[Recompile, ...]:
+        """Every recompile with its causes, in time."""
+        return self.advised.recompiles
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to declare dynamic, the most valuable first."""
+        return self.advised.advice
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What no declaration cures, the most expensive first."""
+        return self.advised.findings
+
+    @property
+    def dynamic_sources(self) -> str:
+        """The value of TORCH_COMPILE_DYNAMIC_SOURCES; empty if nothing is to be declared."""
+        return self.advised.dynamic_sources.value
+
+    @cached_property
+    def totals(self) -> Totals:
+        return Totals(
+            compiles=sum(frame.compiles for frame in self.frames),
+            recompiles=len(self.recompiles),
+            seconds=sum(frame.seconds for frame in self.frames),
+            recompile_seconds=sum(recompile.seconds for recompile in self.recompiles),
+            predicted=sum((frame.predicted for frame in self.frames), Range(0, 0)),
+            saved_seconds=sum(frame.saved_seconds for frame in self.frames),
+            unknown_causes=sum(
+                recompile.causes[0].kind is CauseKind.unknown for recompile in self.recompiles
+            ),
+        )
+
+    def env(self, fmt: str = "shell") -> str:
+        """The environment variable in one of the formats of `pgo_advisor.render.env`."""
+        from pgo_advisor.render.env import render_env
+
+        value = self.dynamic_sources
+        return render_env({"TORCH_COMPILE_DYNAMIC_SOURCES": value} if value else {}, fmt)
+
+    def snippet(self) -> str:
+        """Python statements that mark what can be marked, grouped by call site."""
+        from pgo_advisor.render.snippet import render_snippet
+
+        return render_snippet(self)
+
+    def to_text(self, *, width: int = 100, color: bool = False) -> str:
+        """The report for a terminal."""
+        from pgo_advisor.render.terminal import render_terminal
+
+        return render_terminal(self, width=width, color=color)
+
+    def to_html(self) -> str:
+        """The report as one self-contained HTML page."""
+        from pgo_advisor.render.html import render_html
+
+        return render_html(self)
+
+    def to_markdown(self) -> str:
+        """A pull-request comment of at most 65,536 characters."""
+        from pgo_advisor.render.markdown import render_markdown
+
+        return render_markdown(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data, by the schema that `pgo_advisor.render.json.schema()` returns."""
+        from pgo_advisor.render.json import as_dict
+
+        return as_dict(self)
+
+    def to_json(self) -> str:
+        """The same as JSON text."""
+        from pgo_advisor.render.json import render_json
+
+        return render_json(self)
+
+    def _repr_html_(self) -> str:
+        from pgo_advisor.render.html import render_notebook
+
+        return render_notebook(self)
+
+    def __repr__(self) -> str:
+        totals = self.totals
+        return (
+            f"<Analysis: {totals.compiles} compiles, {totals.recompiles} recompiles, "
+            f"{len(self.advice)} inputs to declare>"
+        )
+
+
+def analyze(
+    *paths: str | os.PathLike[str],
+    torch_version: str | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    keep: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Analysis:
+    """Analyses what a run of torch.compile left behind at the paths, as one job.
+
+    A path is a TORCH_TRACE directory, a trace log, a directory that tlparse wrote, or a PGO text artifact.
+    `torch_version` is the release that the advice is for, where the trace does not say or another one is
+    meant. `timeout` is in seconds for tlparse on each log; `keep` is a new directory for its output.
+
+    Raises InputError, TlparseError (both PgoAdvisorError), and ValueError for a version that is none.
+    """
+    wanted = None if torch_version is None else TorchRelease.parse(torch_version)
+    read = ingest([Path(path) for path in paths], timeout=timeout, keep=keep, progress=progress)
+    release, notes = _release(read.tables, wanted)
+    advised = advise(read.tables, release)
+    return Analysis(
+        tables=read.tables,
+        logs=read.logs,
+        losses=read.losses,
+        notes=(*notes, *_notes(advised, read.tables)),
+        release=release,
+        advised=advised,
+    )
+
+
+def _release(
+    tables: Tables, wanted: TorchRelease | None
+) -> tuple[TorchRelease | None, Iterable[str]]:
+    """The release to advise for, and what to say of it."""
+    recorded = set()
+    for text in tables.compiles["torch_version"].dropna().unique():
+        try:
+            recorded.add(TorchRelease.parse(text))
+        except ValueError:
+            continue
+    if wanted is not None:
+        others = ", ".join(str(release) for release in sorted(recorded - {wanted}))
+        differs = recorded and not any(str(release).startswith(str(wanted)) for release in recorded)
+        notes = (
+            [f"The trace is of PyTorch {others}, the advice is for {wanted}."] if differs else []
+        )
+        return wanted, notes
+    if len(recorded) > 1:
+        versions = ", ".join(map(str, sorted(recorded)))
+        return None, [
+            f"The logs are of several PyTorch releases ({versions}); give --torch-version."
+        ]
+    if not recorded:
+        hashes = tables.pgo_entries["file_hash"]
+        hint = ""
+        if len(hashes) and hashes.isna().all():
+            hint = " It looks like 2.7 or older, which knows no regular expressions in the list."
+        return None, [
+            "The trace does not say which PyTorch made it; the list is right for 2.8 to 2.15, for "
+            f"another release give --torch-version.{hint}"
+        ]
+    return recorded.pop(), []
+
+
+def _notes(advised: Advised, tables: Tables) -> Iterable[str]:
+    yield from advised.dynamic_sources.notes
+    if not len(tables.compiles):
+        yield (
+            "A PGO profile alone tells which sizes varied, not what that cost: no compile is counted and "
+            "nothing is predicted."
+        )

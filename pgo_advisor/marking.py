@@ -1,0 +1,132 @@
+"""How a planned input can be declared in the code: by which mark, or by the list alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pgo_advisor.findings import Remedy
+from pgo_advisor.history import Pair, pair_of
+from pgo_advisor.rules.base import Group
+from pgo_advisor.sources import parse, python_expression
+
+
+@dataclass(frozen=True)
+class Marking:
+    """The remedy for one pair, why it is this one, and the statement; `code` is None for the list only."""
+
+    remedy: Remedy
+    why: str
+    code: str | None
+    together: tuple[Pair, ...]
+
+
+def markings(group: Group) -> dict[Pair, Marking]:
+    """How each planned pair of the group is declared; members of an equality all in the same way."""
+    partners = _equal_partners(group)
+    found: dict[Pair, Marking] = {}
+    weakened: dict[Pair, str] = {}
+    for pair in group.planned:
+        reason = _list_only(group, pair)
+        if reason is None:
+            expression = python_expression(parse(pair.source))
+            why = _weak(group, pair)
+            if why:
+                weakened[pair] = why
+            remedy = Remedy.maybe_mark_dynamic if why else Remedy.mark_dynamic
+            found[pair] = Marking(
+                remedy,
+                why or "every recorded compile that had it as a symbol left it free",
+                f"torch._dynamo.{remedy.value}({expression}, {pair.dim})",
+                tuple(partners[pair]),
+            )
+        else:
+            found[pair] = Marking(Remedy.dynamic_sources, reason, None, tuple(partners[pair]))
+    return {pair: _with_partners(pair, marking, found) for pair, marking in found.items()}
+
+
+def _with_partners(pair: Pair, marking: Marking, found: dict[Pair, Marking]) -> Marking:
+    """mark_dynamic on one member of an equality kills the program unless it is on all of them."""
+    if marking.remedy is Remedy.mark_dynamic and marking.code:
+        for partner in marking.together:
+            if partner not in found or found[partner].remedy is not Remedy.mark_dynamic:
+                code = marking.code.replace("mark_dynamic", "maybe_mark_dynamic", 1)
+                why = f"it has to equal {partner.source}, which cannot have mark_dynamic"
+                return Marking(Remedy.maybe_mark_dynamic, why, code, marking.together)
+    return marking
+
+
+def _list_only(group: Group, pair: Pair) -> str | None:
+    """Why the pair cannot be marked from outside; None if it can."""
+    if pair.dim is None:
+        return "marks are for tensors, this is an int"
+    if any(
+        call.tensors[pair.source].is_parameter
+        for call in group.calls
+        if pair.source in call.tensors
+    ):
+        return "marks on parameters and buffers do nothing"
+    if any(frame.called_from_compiled for frame in group.frames):
+        return "it is called from compiled code, where a mark cannot be traced"
+    source = parse(pair.source)
+    if source.local_name is None:
+        return "it is no argument of the compiled function"
+    if source.local_name == "self":
+        return "it belongs to the module, not to the call"
+    if python_expression(source) is None:
+        return "no expression outside of the compiled code names it"
+    return None
+
+
+def _weak(group: Group, pair: Pair) -> str | None:
+    """Why mark_dynamic could raise where maybe_mark_dynamic does not; None if it does not."""
+    values = group.varying[pair]
+    if 0 in values or 1 in values:
+        return "mark_dynamic raises for a tensor whose dim is 0 or 1"
+    compiles = [call for call in group.calls if pair in call.symbolic]
+    if not compiles:
+        return "no recorded compile had it as a symbol, so the code may constrain it"
+    if any(pair in call.pinned for call in compiles):
+        return "a recorded compile pinned it"
+    for call in compiles:
+        for relation, duck in call.installed:
+            pairs = {pair_of(name) for name in relation.names}
+            if pair not in pairs or duck or relation.is_lower_bound():
+                continue
+            if any(".stride()[" in name for name in relation.names):
+                continue
+            equal = relation.equal_names()
+            if equal is None or None in pairs:
+                return f"a guard constrains it: {relation.text}"
+    return None
+
+
+def _equal_partners(group: Group) -> dict[Pair, list[Pair]]:
+    """Pairs that guards of the recorded graphs require to be equal, directly or through others."""
+    linked: dict[Pair, set[Pair]] = defaultdict(set)
+    for left, right in _equalities(group):
+        linked[left].add(right)
+        linked[right].add(left)
+    partners: dict[Pair, list[Pair]] = defaultdict(list)
+    for start in group.planned:
+        reached, todo = {start}, [start]
+        while todo:
+            for pair in linked[todo.pop()] - reached:
+                reached.add(pair)
+                todo.append(pair)
+        partners[start] = sorted(reached - {start}, key=str)
+    return partners
+
+
+def _equalities(group: Group) -> Iterator[tuple[Pair, Pair]]:
+    for call in group.calls:
+        for relation, duck in call.installed:
+            if not duck and (names := relation.equal_names()):
+                left, right = _pairs(names)
+                if left and right:
+                    yield left, right
+
+
+def _pairs(names: Iterable[str]) -> Sequence[Pair | None]:
+    return [pair_of(name) for name in names]

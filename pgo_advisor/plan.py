@@ -1,0 +1,136 @@
+"""Chooses what to declare dynamic: the fewest pairs that reach the fewest predicted compiles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from pgo_advisor.history import Call, Frame, Pair
+from pgo_advisor.predict import Marked, Prediction, Predictor, Range
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The pairs to declare, and what every frame's compiles are predicted to be with them.
+
+    An entry of the list works by name, in every frame that has an input of that name, so the pairs are
+    those of the whole job and every frame is replayed with all of them.
+    """
+
+    pairs: tuple[Pair, ...]
+    by_dim: bool
+    """Whether the release can declare single dims in the list; else an entry is all dims of its source."""
+    predictors: dict[int, Predictor]
+    predictions: dict[int, Prediction]
+
+    def marked(self, without: Collection[Pair] = ()) -> Marked:
+        """The declaration, as `Predictor.predict` takes it, less some pairs."""
+        return declaration([pair for pair in self.pairs if pair not in without], by_dim=self.by_dim)
+
+    def saved_by(self, pair: Pair) -> tuple[Range, float]:
+        """Compiles and seconds that the job would lose without this pair, the others being declared."""
+        saved, seconds = Range(0, 0), 0.0
+        for key, predictor in self.predictors.items():
+            if pair in predictor.varying:
+                with_pair = self.predictions[key]
+                without = predictor.predict(self.marked(without=[pair]))
+                gain = max(0, without.compiles.low - with_pair.compiles.low)
+                certain = with_pair.compiles.exact and without.compiles.exact
+                saved += Range(gain if certain else min(gain, 0), gain)
+                seconds += max(0.0, saved_seconds(with_pair) - saved_seconds(without))
+        return saved, seconds
+
+
+def declaration(pairs: Iterable[Pair], *, by_dim: bool = True) -> Marked:
+    """Pairs as a function of (source, dim); `by_dim=False`: a tensor's pair stands for all its dims."""
+    declared = frozenset(pairs)
+    sources = frozenset(pair.source for pair in declared)
+    if by_dim:
+        return lambda source, dim: (source, dim) in declared
+    return lambda source, dim: source in sources
+
+
+def saved_seconds(prediction: Prediction) -> float:
+    """Seconds of the recorded compiles that would find a graph instead."""
+    return sum(call.seconds for graph in prediction.graphs for call in graph.calls[1:])
+
+
+def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
+    """Plans for a job; `by_dim` says whether the release's list can name single dims (2.13)."""
+    predictors = {frame.key: Predictor(frame) for frame in frames}
+    wanted: dict[Pair, None] = {}
+    for frame in frames:
+        predictor = predictors[frame.key]
+        candidates = _candidates(predictor)
+        prediction = predictor.predict(declaration(candidates, by_dim=by_dim))
+        if prediction.compiles.low < len(frame.calls):
+            wanted.update(dict.fromkeys(candidates))
+    pairs = _prune(list(wanted), predictors, by_dim=by_dim)
+    marked = declaration(pairs, by_dim=by_dim)
+    predictions = {key: predictor.predict(marked) for key, predictor in predictors.items()}
+    return Plan(tuple(pairs), by_dim, predictors, predictions)
+
+
+def _candidates(predictor: Predictor) -> list[Pair]:
+    return [
+        pair
+        for pair in predictor.varying
+        if pair not in predictor.pinned
+        and pair not in predictor.given
+        and not pair.source.endswith("._base")
+        and _varies_at_equal_rank(pair, predictor.calls)
+    ]
+
+
+def _varies_at_equal_rank(pair: Pair, calls: Sequence[Call]) -> bool:
+    if pair.dim is None:
+        return all(
+            call.scalars[pair.source].kind == "int" for call in calls if pair.source in call.scalars
+        )
+    sizes: dict[int, set[int | str]] = defaultdict(set)
+    for call in calls:
+        if (value := call.value(pair)) is not None:
+            sizes[len(call.tensors[pair.source].size)].add(value)
+    return any(len(found) > 1 for found in sizes.values())
+
+
+def _prune(pairs: list[Pair], predictors: dict[int, Predictor], *, by_dim: bool) -> list[Pair]:
+    """Drops what can be left out without more predicted compiles.
+
+    Pairs that took the same sizes in the same calls stand or fall together: one of each such class is tried.
+    """
+    classes: dict[object, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        classes[_history(pair, predictors)].append(pair)
+    kept = list(pairs)
+    for members in reversed(list(classes.values())):
+        affected = [p for p in predictors.values() if any(pair in p.varying for pair in members)]
+        now = _total(affected, declaration(kept, by_dim=by_dim))
+        without_one = [pair for pair in kept if pair != members[0]]
+        if _total(affected, declaration(without_one, by_dim=by_dim)) > now:
+            continue
+        without = [pair for pair in kept if pair not in members]
+        if _total(affected, declaration(without, by_dim=by_dim)) <= now:
+            kept = without
+        else:
+            for pair in members:
+                rest = [other for other in kept if other != pair]
+                if _total(affected, declaration(rest, by_dim=by_dim)) <= now:
+                    kept = rest
+    return kept
+
+
+def _history(pair: Pair, predictors: dict[int, Predictor]) -> object:
+    return (
+        pair.dim is None,
+        tuple(
+            (key, tuple(call.value(pair) for call in predictor.calls))
+            for key, predictor in predictors.items()
+            if pair in predictor.varying
+        ),
+    )
+
+
+def _total(predictors: Iterable[Predictor], marked: Marked) -> int:
+    return sum(predictor.predict(marked).compiles.low for predictor in predictors)

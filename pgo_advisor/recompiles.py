@@ -1,0 +1,184 @@
+"""Why each recompile happened: PyTorch's reasons and the real inputs, both.
+
+A reason names only the first guard that failed, against each earlier graph. Of these graphs the most
+general one tells most: what it refused is what no declaration of sizes had covered yet. What else
+differs from it the recorded inputs show.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.findings import Seen
+from pgo_advisor.history import Call, Frame, Pair
+
+_BY_GUARD = {
+    "ID_MATCH": CauseKind.object_identity,
+    "TYPE_MATCH": CauseKind.object_type,
+    "NONE_MATCH": CauseKind.none_value,
+    "TRUE_MATCH": CauseKind.bool_value,
+    "FALSE_MATCH": CauseKind.bool_value,
+    "LENGTH_CHECK": CauseKind.container_length,
+    "SEQUENCE_LENGTH": CauseKind.container_length,
+    "DICT_LENGTH": CauseKind.container_length,
+    "DICT_CONTAINS": CauseKind.dict_keys,
+    "DICT_KEYS": CauseKind.dict_keys,
+    "HASATTR": CauseKind.attribute_presence,
+    "DEFAULT_DEVICE": CauseKind.global_state,
+}
+_TENSOR_PARTS = (
+    CauseKind.tensor_type,
+    CauseKind.tensor_dispatch_keys,
+    CauseKind.tensor_dtype,
+    CauseKind.tensor_device,
+    CauseKind.tensor_requires_grad,
+)
+_SPLIT_TENSOR = re.compile(r", (?![^(]*\))")
+_SYMBOLIC = {
+    CauseKind.symbolic_range,
+    CauseKind.symbolic_relation,
+    CauseKind.divisibility,
+    CauseKind.equal_dims,
+    CauseKind.tensor_size,
+    CauseKind.tensor_stride,
+}
+
+
+def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) -> tuple[Seen, ...]:
+    """The causes of the frame's compile at `position` (> 0), the main one first, never empty.
+
+    `failures` are its rows of the table guard_failures.
+    """
+    call = frame.calls[position]
+    earlier = {other.compile: other for other in frame.calls[:position]}
+    seen: list[Seen] = []
+    if call.outcome == "limit":
+        seen.append(Seen(CauseKind.recompile_limit, text=None))
+    best = max(
+        failures,
+        key=lambda row: (_generality(earlier.get(row["against"])), -row["order"]),
+        default=None,
+    )
+    if best is not None:
+        graph = earlier.get(best["against"])
+        seen.append(_reason(best, graph, call))
+    else:
+        graph = max(earlier.values(), key=_generality)
+    if graph is not None:
+        named = {(cause.kind, cause.source, cause.dim) for cause in seen}
+        sources = {cause.source for cause in seen if cause.kind is CauseKind.tensor_rank}
+        seen += (
+            cause
+            for cause in _differences(graph, call)
+            if (cause.kind, cause.source, cause.dim) not in named and cause.source not in sources
+        )
+    return tuple(seen) or (Seen(CauseKind.unknown),)
+
+
+def _generality(call: Call | None) -> int:
+    return -1 if call is None else len(call.symbolic - call.pinned)
+
+
+def _reason(row: Mapping[str, Any], graph: Call | None, call: Call) -> Seen:
+    kind = CauseKind(row["cause"])
+    pair = None if row["source"] is None else Pair(row["source"], row["dim"])
+    if kind in _SYMBOLIC and graph is not None:
+        # a stride or a relation can fail since a size became 0 or 1
+        for zero_one in _zero_ones(graph, call):
+            if pair is None or zero_one.source == pair.source:
+                kind, pair = CauseKind.zero_one, zero_one
+                break
+    return Seen(
+        kind,
+        pair and pair.source,
+        pair and pair.dim,
+        row["expected"],
+        row["actual"],
+        row["text"],
+        row["user_code"],
+        row["user_location"],
+    )
+
+
+def _zero_ones(graph: Call, call: Call) -> Iterator[Pair]:
+    for pair in sorted(graph.symbolic - graph.pinned, key=str):
+        if pair.dim is not None and call.value(pair) in (0, 1) and graph.value(pair) not in (0, 1):
+            yield pair
+
+
+def _differences(graph: Call, call: Call) -> Iterable[Seen]:
+    """What differs between a graph's inputs and a call's that the graph does not take."""
+    free = graph.symbolic - graph.pinned
+    for source, tensor in call.tensors.items():
+        before = graph.tensors.get(source)
+        if before is None or source.endswith("._base"):
+            continue
+        if len(before.size) != len(tensor.size):
+            yield Seen(
+                CauseKind.tensor_rank, source, None, str(len(before.size)), str(len(tensor.size))
+            )
+            continue
+        resized = False
+        for dim, (old, new) in enumerate(zip(before.size, tensor.size, strict=True)):
+            if old == new:
+                continue
+            resized = True
+            if Pair(source, dim) not in free:
+                yield Seen(CauseKind.tensor_size, source, dim, str(old), str(new))
+            elif new in (0, 1):
+                yield Seen(CauseKind.zero_one, source, dim, str(old), str(new))
+        if not resized and before.stride != tensor.stride:
+            yield Seen(
+                CauseKind.tensor_stride, source, None, str(before.stride), str(tensor.stride)
+            )
+    for source, scalar in call.scalars.items():
+        old_scalar = graph.scalars.get(source)
+        if old_scalar and old_scalar.value != scalar.value and Pair(source, None) not in free:
+            kind = CauseKind.int_value if scalar.kind == "int" else CauseKind.float_value
+            yield Seen(kind, source, None, old_scalar.value, scalar.value)
+    for (guard, source), value in call.structure.items():
+        old_value = graph.structure.get((guard, source), value)
+        if old_value != value:
+            yield from _structural(guard, source, old_value, value)
+
+
+def _structural(guard: str, source: str, old: str, new: str) -> Iterator[Seen]:
+    if guard == "TENSOR_MATCH":
+        parts = zip(_TENSOR_PARTS, _SPLIT_TENSOR.split(old), _SPLIT_TENSOR.split(new), strict=False)
+        changed = [(kind, before, after) for kind, before, after in parts if before != after]
+        # dispatch keys follow from the dtype, the device and requires_grad
+        others = [part for part in changed if part[0] is not CauseKind.tensor_dispatch_keys]
+        for kind, before, after in others or changed:
+            yield Seen(kind, source, None, before, after)
+    elif guard == "GLOBAL_STATE":
+        fields = _changed_fields(old, new)
+        kind = CauseKind.grad_mode if fields == ["grad_mode"] else CauseKind.global_state
+        yield Seen(kind, None, None, None, ", ".join(fields) or None)
+    elif guard == "VALUE":
+        kind = CauseKind.none_value if "None" in (old, new) else CauseKind.tensor_type
+        yield Seen(kind, source, None, old, new)
+    elif guard == "EQUALS_MATCH":
+        literal = new.rpartition(" == ")[2]
+        kind = CauseKind.string_value if literal[:1] in "'\"" else CauseKind.constant_value
+        yield Seen(kind, source, None, old.rpartition(" == ")[2], literal)
+    elif guard in _BY_GUARD:
+        yield Seen(_BY_GUARD[guard], source, None, old, new)
+
+
+def _changed_fields(old: str, new: str) -> list[str]:
+    states = []
+    for text in (old, new):
+        try:
+            state = json.loads(text.partition(" against ")[2])
+        except ValueError:
+            return []
+        states.append(state if isinstance(state, dict) else {})
+    return sorted(
+        name
+        for name in states[0].keys() | states[1].keys()
+        if states[0].get(name) != states[1].get(name)
+    )

@@ -1,0 +1,29 @@
+"""The same tensor is passed twice in some calls."""
+
+from collections.abc import Iterator
+
+from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.findings import Finding
+from pgo_advisor.rules.base import Group, Rule, finding, sources
+
+
+def _find(group: Group) -> Iterator[Finding]:
+    return finding(
+        RULE.id,
+        group,
+        group.with_cause(CauseKind.aliasing),
+        lambda seen: f"inputs are one tensor in some calls and several in others ({sources(seen)})",
+        "Pass a copy (x.clone()) where the same tensor is passed twice, or pass it twice in every call.",
+    )
+
+
+RULE = Rule(
+    id="aliasing",
+    title="The same tensor is passed twice in some calls only",
+    causes=(CauseKind.aliasing,),
+    reason="Whether inputs are the same tensor is guarded, since writing to one would change the other.",
+    example="f(x, x); f(x, y)",
+    remedy="Pass a clone, or the same pattern in every call.",
+    unless="Self-attention and cross-attention share one function: two graphs are right.",
+    find=_find,
+)

@@ -1,0 +1,49 @@
+"""Ranks of one job compile differently."""
+
+from collections.abc import Iterator
+
+from pgo_advisor.findings import Finding
+from pgo_advisor.rules.base import Group, Rule
+
+
+def _find(group: Group) -> Iterator[Finding]:
+    by_rank = {frame.rank: len(frame.calls) for frame in group.frames if frame.rank is not None}
+    if len(set(by_rank.values())) < 2:
+        return
+    most, least = (
+        max(by_rank, key=lambda rank: by_rank[rank]),
+        min(by_rank, key=lambda rank: by_rank[rank]),
+    )
+    behind = sum(by_rank.values()) - len(by_rank) * by_rank[least]
+    yield Finding(
+        rule=RULE.id,
+        frames=(group.id,),
+        summary=(
+            f"ranks disagree: rank {most} compiled {group.name} {by_rank[most]} times, rank {least} "
+            f"{by_rank[least]} times, so the others wait for it"
+        ),
+        fix=(
+            "The advice is for all ranks together: set it on each. "
+            "torch._dynamo.config.enable_compiler_collectives = True lets ranks agree on what is dynamic."
+        ),
+        compiles=behind,
+        seconds=0.0,
+        evidence=tuple(
+            f"rank {rank}: {count} compiles" for rank, count in sorted(by_rank.items())[:16]
+        ),
+    )
+
+
+RULE = Rule(
+    id="ranks-disagree",
+    title="Ranks of one job compile at different times",
+    causes=(),
+    reason=(
+        "Each rank sees its own sizes and recompiles by itself; at the next collective all others wait for it, up to "
+        "a time-out."
+    ),
+    example="rank 3 meets a longer sequence than before, in step 1,712",
+    remedy="Declare the union of what varies on any rank, on every rank; or enable_compiler_collectives.",
+    unless="The ranks run different parts of the model (pipeline parallel).",
+    find=_find,
+)
