@@ -27,8 +27,8 @@ class Advised:
     """Everything that is said of one job.
 
     `dynamic_sources` is the advice. `unbacked_sources` is an option beside it: entries to give to
-    TORCH_COMPILE_UNBACKED_SOURCES instead, since sizes 0 and 1 are among them; `unbacked_saves` are the further
-    compiles that this is expected to save.
+    TORCH_COMPILE_UNBACKED_SOURCES instead, since sizes 0 and 1 are among them; `unbacked_saves` are
+    the further compiles that this is expected to save.
     """
 
     frames: tuple[FrameReport, ...]

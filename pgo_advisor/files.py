@@ -42,14 +42,19 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
         raise OutputError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def check_new_directory(path: Path) -> None:
+    """Raises OutputError if `path` exists and is not an empty directory."""
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise OutputError(f"{path} exists already and is not an empty directory; name another")
+
+
 @contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
     """A temporary directory beside `path` to fill, which becomes `path` if all goes well.
 
     Raises OutputError if `path` exists and is not an empty directory, or cannot be made.
     """
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise OutputError(f"{path} exists already and is not an empty directory; name another")
+    check_new_directory(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))

@@ -165,9 +165,7 @@ def _failure(kind: str | None, reason: str | None) -> str | None:
 def rows(frame: pd.DataFrame) -> Iterable[Mapping[str, Any]]:
     """A table's rows as mappings, missing cells as None."""
     names = [str(name) for name in frame.columns]
-    columns = [
-        [None if cell is pd.NA else cell for cell in frame[name].tolist()] for name in names
-    ]
+    columns = [[None if cell is pd.NA else cell for cell in frame[name].tolist()] for name in names]
     for cells in zip(*columns, strict=True):
         yield dict(zip(names, cells, strict=True))
 

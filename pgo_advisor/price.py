@@ -32,8 +32,8 @@ def prices(group: Group, pair: Pair) -> Iterator[str]:
     sizes = [value for value in values if isinstance(value, int) and value > 1]
     if pair.dim is not None and len(values) == 2:
         yield (
-            f"only two sizes were compiled ({values[0]}, {values[1]}): if these are all, two static graphs "
-            "may run faster than a dynamic one; if one is the last batch, drop_last avoids it"
+            f"if {values[0]} and {values[1]} are all its sizes, two static graphs may run faster than a "
+            "dynamic one; if one is the last batch, drop_last avoids it"
         )
     if pair.dim is not None and sizes and all(size % 8 == 0 for size in sizes):
         yield (

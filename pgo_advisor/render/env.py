@@ -51,6 +51,9 @@ def _value(variables: Mapping[str, str]) -> str:
 
 
 def _shell(name: str, value: str) -> str:
+    if "'" in value and re.fullmatch(r"[\w\[\]'.,:()|?/-]*", value, re.ASCII):
+        # nothing in it means anything between double quotes, and single ones would need '"'"'
+        return f'export {name}="{value}"'
     return f"export {name}={shlex.quote(value)}"
 
 

@@ -1,0 +1,99 @@
+"""The advice as Python: marks grouped by call site, and what the list has to do instead."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator
+
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.findings import Advice, FrameReport, Remedy
+from pgo_advisor.history import Pair
+from pgo_advisor.render.text import one_line
+
+_WIDTH = 96
+
+
+def render_snippet(analysis: Analysis) -> str:
+    """Statements to paste before the calls, as valid Python; comments say where, and what they cannot do.
+
+    They are in terms of the compiled function's own arguments, as the trace names these. The text ends in a
+    newline.
+    """
+    marks: dict[str, list[Advice]] = defaultdict(list)
+    unmarkable: list[Advice] = []
+    for advice in analysis.advice:
+        if advice.code is None:
+            unmarkable.append(advice)
+        else:
+            for frame in advice.frames:
+                marks[frame].append(advice)
+    if not analysis.advice:
+        return "# Nothing to mark: no recorded recompile would be saved by it.\n"
+    lines: list[str] = []
+    if marks:
+        lines += ["import torch._dynamo", ""]
+    frames = {frame.id: frame for frame in analysis.frames}
+    for name, members in marks.items():
+        lines += [*_before(frames[name]), *_statements(members), ""]
+    if unmarkable:
+        lines += _list_only(analysis, unmarkable)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _before(frame: FrameReport) -> Iterator[str]:
+    yield from _comment(f"{frame.name}, {frame.file}:{frame.line}")
+    if not frame.call_sites:
+        yield from _comment(
+            "The trace does not tell where it is called. Before each call, in ordinary Python:"
+        )
+        return
+    for site in frame.call_sites:
+        yield from _comment(f"before the call at {site.file}:{site.line}")
+        if site.code:
+            yield from _comment(f"    {site.code}")
+    yield from _comment(f"in terms of the arguments of {frame.name}:")
+
+
+def _statements(members: list[Advice]) -> Iterator[str]:
+    done: set[Pair] = set()
+    for advice in members:
+        if advice.pair in done:
+            continue
+        group = [other for other in members if other is advice or other.pair in advice.together]
+        if len(group) > 1:
+            yield from _comment("The code requires these to be equal: mark all of them or none.")
+        for item in group:
+            if item.pair not in done:
+                done.add(item.pair)
+                if item.remedy is Remedy.maybe_mark_dynamic:
+                    yield from _comment(f"maybe_, since {item.why_remedy}")
+                yield f"{item.code}  # seen: {', '.join(map(str, item.values[:10]))}"
+    firm = [item for item in members if item.remedy is Remedy.mark_dynamic]
+    if firm:
+        sizes = [value for value in firm[0].values if isinstance(value, int)]
+        yield from _comment(
+            f"Bounds are possible, such as min={min(sizes)}, max={max(sizes)} for the first; but a size "
+            "outside of them ends the program."
+        )
+
+
+def _list_only(analysis: Analysis, unmarkable: list[Advice]) -> Iterator[str]:
+    yield from _comment("These cannot be marked. In the environment, before torch is imported:")
+    yield from _comment(f"    {analysis.env('shell').strip()}", wrap=False)
+    for advice in unmarkable:
+        place = advice.source if advice.dim is None else f"{advice.source} dim {advice.dim}"
+        yield from _comment(f"- {place}: {advice.why_remedy}")
+
+
+def _comment(text: str, *, wrap: bool = True) -> list[str]:
+    """Recorded text can hold anything: in a comment it must not end the line."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    clean = one_line(text, 2000 if wrap else 0)
+    if not wrap:
+        return [f"# {indent}{clean}"]
+    return [
+        f"# {indent}{line}"
+        for line in textwrap.wrap(clean, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        or [""]
+    ]

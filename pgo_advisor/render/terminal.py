@@ -1,0 +1,232 @@
+"""The analysis for a terminal: ten lines that say what to do, then the details."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.findings import Advice, FrameReport, Recompile, Remedy, Verdict
+from pgo_advisor.render.text import count, duration, one_line, place, span
+
+_MOST_FRAMES = 20
+_MOST_ENTRIES = 40
+_MOST_RECOMPILES = 60
+_VERDICTS = {
+    Verdict.marking_helps: ("marking helps", "green"),
+    Verdict.marking_does_not_help: ("marking does not help", "yellow"),
+    Verdict.nothing_to_do: ("nothing to do", "dim"),
+}
+
+
+def render_terminal(analysis: Analysis, *, width: int, color: bool) -> str:
+    """The report as text; with `color`, with ANSI colors. Recorded text cannot bring escapes of its own."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+    for part in (*_answer(analysis), *_details(analysis)):
+        console.print(part)
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _answer(analysis: Analysis) -> Iterator[RenderableType]:
+    totals = analysis.totals
+    if totals.compiles:
+        cost = f"{count(totals.compiles, 'compile')} took {duration(totals.seconds)}"
+        if totals.recompiles:
+            cost += (
+                f", {duration(totals.recompile_seconds)} of it in "
+                f"{count(totals.recompiles, 'recompile')}"
+            )
+        yield Text(f"{cost}.", style="bold")
+    if analysis.advice:
+        if totals.compiles:
+            yield Text(
+                f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
+                f"{span(totals.predicted)} and {duration(totals.saved_seconds)} of compiling go "
+                "(predicted, not measured)."
+            )
+        yield Text()
+        yield Text(analysis.env("shell").rstrip(), style="bold green", overflow="fold")
+        yield Text()
+        marks = [advice for advice in analysis.advice if advice.code]
+        if marks:
+            yield Text(
+                "or in the code, before the call (pgo-advisor snippet shows where):"
+                if len(marks) == len(analysis.advice)
+                else "or in part in the code, before the call (pgo-advisor snippet shows where):"
+            )
+            for advice in marks[:4]:
+                yield Text(f"    {one_line(advice.code or '', 200)}", style="green")
+            if len(marks) > 4:
+                yield Text(f"    and {len(marks) - 4} more")
+    elif totals.recompiles:
+        yield Text("No declaration of dynamic inputs would save a compile; what would, is below.")
+    elif totals.compiles:
+        yield Text("Nothing to do: nothing was compiled twice.", style="green")
+    for loss in analysis.losses:
+        yield Text(f"Lost: {one_line(loss, 400)}", style="red")
+    for note in analysis.notes:
+        yield Text(f"Note: {one_line(note, 600)}", style="yellow")
+
+
+def _details(analysis: Analysis) -> Iterator[RenderableType]:
+    if analysis.frames:
+        yield from _heading("Functions")
+        yield _frames(analysis.frames[:_MOST_FRAMES])
+        if len(analysis.frames) > _MOST_FRAMES:
+            yield Text(f"and {len(analysis.frames) - _MOST_FRAMES} more")
+        for frame in analysis.frames[:_MOST_FRAMES]:
+            for text in frame.unsure:
+                yield Text(f"{one_line(frame.id, 60)}: a range, since {text}", style="dim")
+    if analysis.advice:
+        yield from _heading("To declare dynamic")
+        yield from _advice(analysis.advice)
+        option = analysis.advised.unbacked_sources
+        if option.entries:
+            yield Text(
+                f"Option: with TORCH_COMPILE_UNBACKED_SOURCES={option.value} instead, "
+                f"{count(analysis.advised.unbacked_saves, 'compile')} more may go; code that branches on "
+                "these sizes then fails or breaks the graph."
+            )
+    if analysis.findings:
+        yield from _heading("What marking does not cure")
+        for finding in analysis.findings:
+            cost = ""
+            if finding.compiles:
+                cost = f"  ({count(finding.compiles, 'recompile')}, {duration(finding.seconds)})"
+            title = Text(f"{one_line(finding.summary, 300)}{cost}", style="bold")
+            body = [Text(finding.fix)]
+            body += [Text(one_line(line, 240), style="dim") for line in finding.evidence[:4]]
+            body.append(Text(f"pgo-advisor explain {finding.rule}", style="dim"))
+            yield Group(title, Padding(Group(*body), (0, 0, 0, 4)))
+    if analysis.recompiles:
+        yield from _heading("Recompiles")
+        yield _recompiles(analysis.recompiles[:_MOST_RECOMPILES])
+        if len(analysis.recompiles) > _MOST_RECOMPILES:
+            yield Text(
+                f"and {len(analysis.recompiles) - _MOST_RECOMPILES} more: see --html or --json"
+            )
+
+
+def _heading(title: str) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(title, style="bold underline")
+
+
+def _frames(frames: tuple[FrameReport, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("compiles", "predicted", "time", "saved"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("function", overflow="fold")
+    table.add_column("verdict", overflow="fold")
+    for frame in frames:
+        verdict, style = _VERDICTS[frame.verdict]
+        table.add_row(
+            str(frame.compiles),
+            span(frame.predicted),
+            duration(frame.seconds),
+            duration(frame.saved_seconds) if frame.saved_seconds else "",
+            Text(one_line(f"{frame.id}  {frame.file}:{frame.line}", 160)),
+            Text(f"{verdict}: {one_line(frame.why, 200)}", style=style),
+        )
+    return table
+
+
+def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
+    """A line for each entry of the list, then what is to be said of them, each sentence once."""
+    entries: dict[object, list[Advice]] = defaultdict(list)
+    for advice in items:
+        entries[advice.list_entry or advice.pair].append(advice)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("input", overflow="fold")
+    table.add_column("in", overflow="fold")
+    table.add_column("seen", overflow="fold")
+    table.add_column("how", no_wrap=True)
+    table.add_column("worth", justify="right", no_wrap=True)
+    remarks: dict[str, list[str]] = defaultdict(list)
+    for members in list(entries.values())[:_MOST_ENTRIES]:
+        first = members[0]
+        name = place(first)
+        if len(members) > 1:
+            name += f" … {place(members[-1])} ({len(members)} inputs)"
+        table.add_row(
+            Text(name),
+            Text(one_line(", ".join(first.frames[:4]), 120)),
+            Text(one_line(", ".join(str(value) for value in first.values[:12]), 100)),
+            first.remedy.value,
+            "unknown" if first.saved is None else span(first.saved),
+        )
+        for text in _remarks(first):
+            remarks[text].append(name)
+    yield table
+    if len(entries) > _MOST_ENTRIES:
+        yield Text(f"and {len(entries) - _MOST_ENTRIES} more")
+    yield Text("worth: compiles that leaving out this entry alone would cost", style="dim")
+    for text, names in remarks.items():
+        named = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield Text(f"- {named}: {one_line(text, 400)}")
+
+
+def _remarks(advice: Advice) -> Iterator[str]:
+    if advice.remedy is not Remedy.mark_dynamic:
+        yield f"{advice.remedy.value}, since {advice.why_remedy}"
+    if advice.list_entry is None:
+        yield "the list of this release cannot name it"
+    if advice.together:
+        others = ", ".join(f"{pair.source} dim {pair.dim}" for pair in advice.together[:6])
+        yield f"has to equal {others}: declare all or none"
+    yield from advice.price
+    if advice.also_touches:
+        yield f"the entry also touches {', '.join(advice.also_touches[:6])}, where it never varied"
+
+
+def _recompiles(recompiles: tuple[Recompile, ...]) -> Table:
+    ranked = any(recompile.rank is not None for recompile in recompiles)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    if ranked:
+        table.add_column("rank", justify="right")
+    table.add_column("id", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("function", overflow="fold")
+    table.add_column("why", overflow="fold")
+    table.add_column("", no_wrap=True)
+    for recompile in recompiles:
+        row = [str(recompile.rank)] if ranked else []
+        row += [recompile.compile_id, duration(recompile.seconds)]
+        table.add_row(
+            *row,
+            Text(one_line(recompile.frame, 60)),
+            Text(
+                "; ".join(_cause(recompile, number) for number in range(len(recompile.causes))[:4])
+            ),
+            Text("goes", style="green") if recompile.removed else "",
+        )
+    return table
+
+
+def _cause(recompile: Recompile, number: int) -> str:
+    cause = recompile.causes[number]
+    where = "" if cause.source is None else f" {cause.source}"
+    if cause.dim is not None:
+        where += f" dim {cause.dim}"
+    change = ""
+    if cause.expected is not None and cause.actual is not None:
+        change = f" {cause.expected} → {cause.actual}"
+    elif cause.actual or cause.expected:
+        change = f" ({cause.actual or cause.expected})"
+    return one_line(f"{cause.kind.value}{where}{change}", 160)

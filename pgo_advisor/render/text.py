@@ -1,0 +1,68 @@
+"""Words that several renderings share, and making recorded text harmless to show."""
+
+from __future__ import annotations
+
+import re
+
+from pgo_advisor.findings import Advice
+from pgo_advisor.predict import Range
+
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+    r"|[\ud800-\udfff]"
+)
+"""Control characters, what changes the direction or hides, and lone surrogates."""
+
+
+def visible(text: str, most: int = 0) -> str:
+    """Recorded text with its control and direction characters shown as escapes.
+
+    Tabs and newlines stay. With `most`, a longer text is cut in its middle to about that length.
+    """
+    if most and len(text) > most:
+        half = (most - 1) // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def one_line(text: str, most: int = 0) -> str:
+    """The same with tabs and newlines as spaces."""
+    return visible(" ".join(text.split()), most)
+
+
+def count(number: int | Range, noun: str) -> str:
+    """`1 compile`, `2 compiles`, `1 to 4 compiles`, `at least 1 compile`."""
+    if isinstance(number, int):
+        number = Range(number, number)
+    plural = noun if number.low == number.high == 1 else f"{noun}s"
+    if number.exact:
+        return f"{number.low} {plural}"
+    if number.high is None:
+        return f"at least {number.low} {noun if number.low == 1 else plural}"
+    return f"{number.low} to {number.high} {plural}"
+
+
+def span(number: Range) -> str:
+    """`1`, `1 to 4`, `≥ 1`."""
+    if number.exact:
+        return str(number.low)
+    return f"≥ {number.low}" if number.high is None else f"{number.low} to {number.high}"
+
+
+def duration(seconds: float) -> str:
+    """`34 ms`, `2.4 s`, `3 min 20 s`, `1 h 5 min`."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def place(advice: Advice) -> str:
+    """`L['x'] dim 0`, or just the source for an int."""
+    source = one_line(advice.source, 200)
+    return source if advice.dim is None else f"{source} dim {advice.dim}"
