@@ -1,0 +1,65 @@
+"""Runs a program with marks: `python mark.py MARKS.json PROGRAM`.
+
+MARKS.json maps `file:line:name` of a compiled function to statements in terms of its arguments, as
+pgo-advisor's JSON gives them. Every function or module given to torch.compile whose code that is has the
+statements run on its arguments before each call, which is what a person would write at the call site.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import runpy
+import sys
+
+import torch
+import torch._dynamo
+
+
+def marking(marks):
+    compile_ = torch.compile
+
+    def compile_and_mark(model=None, **options):
+        if model is None:
+            return lambda function: compile_and_mark(function, **options)
+        compiled = compile_(model, **options)
+        function = model.forward if isinstance(model, torch.nn.Module) else model
+        function = getattr(function, "__func__", function)
+        code = getattr(function, "__code__", None)
+        key = code and f"{code.co_filename}:{code.co_firstlineno}:{code.co_name}"
+        if key not in marks:
+            return compiled
+        statements = [compile(text, "<mark>", "exec") for text in marks[key]]
+        signature = inspect.signature(function, follow_wrapped=False)
+        method = isinstance(model, torch.nn.Module)
+
+        def mark(args, kwargs):
+            bound = signature.bind(*((model, *args) if method else args), **kwargs)
+            bound.apply_defaults()
+            for statement in statements:
+                try:
+                    exec(statement, {"torch": torch, **bound.arguments})
+                except (AttributeError, IndexError, KeyError, TypeError):
+                    pass  # an optional input that this call does not have
+
+        if method:
+            compiled.register_forward_pre_hook(lambda module, args, kwargs: mark(args, kwargs), with_kwargs=True)
+            return compiled
+
+        @functools.wraps(model)
+        def marked(*args, **kwargs):
+            mark(args, kwargs)
+            return compiled(*args, **kwargs)
+
+        return marked
+
+    return compile_and_mark
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1]) as file:
+        torch.compile = marking(json.load(file))
+    program = sys.argv[2]
+    sys.argv = sys.argv[2:]
+    runpy.run_path(program, run_name="__main__")
