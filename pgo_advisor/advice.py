@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.dynamic_sources import Entry, SourceList, encode
 from pgo_advisor.findings import Advice, CallSite, Finding, FrameReport, Recompile, Verdict
 from pgo_advisor.history import Frame, Pair, frames_of, rows
-from pgo_advisor.marking import markings
+from pgo_advisor.marking import decided_by, markings
 from pgo_advisor.plan import Plan, choose, declaration, saved_seconds
 from pgo_advisor.predict import Range
 from pgo_advisor.price import prices
@@ -26,9 +25,9 @@ from pgo_advisor.torch_release import Capability, TorchRelease
 class Advised:
     """Everything that is said of one job.
 
-    `dynamic_sources` is the advice. `unbacked_sources` is an option beside it: entries to give to
-    TORCH_COMPILE_UNBACKED_SOURCES instead, since sizes 0 and 1 are among them; `unbacked_saves` are
-    the further compiles that this is expected to save.
+    `dynamic_sources` is the advice. There can be an option: `unbacked_sources` for
+    TORCH_COMPILE_UNBACKED_SOURCES, since sizes 0 and 1 are among these, together with `beside_unbacked` as
+    the other list; `unbacked_saves` are the further compiles that this is expected to save.
     """
 
     frames: tuple[FrameReport, ...]
@@ -37,6 +36,7 @@ class Advised:
     findings: tuple[Finding, ...]
     dynamic_sources: SourceList
     unbacked_sources: SourceList
+    beside_unbacked: SourceList
     unbacked_saves: int
 
 
@@ -50,7 +50,7 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
     recompiles = _recompiles(frames, tables, plan)
     groups = _groups(frames, recompiles, plan, release)
     listed = encode([Entry(*pair) for pair in plan.pairs], release)
-    unbacked, unbacked_saves = _unbacked(groups, plan, release)
+    unbacked, beside, unbacked_saves = _unbacked(groups, plan, release)
     sites = _call_sites(tables, groups)
     reports = tuple(_report(group, plan, sites[group.id]) for group in groups)
     findings = [
@@ -72,6 +72,7 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
         findings=tuple(sorted(findings, key=lambda found: (-found.seconds, -found.compiles))),
         dynamic_sources=listed,
         unbacked_sources=unbacked,
+        beside_unbacked=beside,
         unbacked_saves=unbacked_saves,
     )
 
@@ -253,41 +254,40 @@ def _evidence(groups: Iterable[Group], pair: Pair) -> Iterator[str]:
 
 def _unbacked(
     groups: Sequence[Group], plan: Plan, release: TorchRelease | None
-) -> tuple[SourceList, int]:
-    """Pairs that would save more as unbacked: sizes 0 or 1 among them, and no decision by their size."""
+) -> tuple[SourceList, SourceList, int]:
+    """What to declare unbacked since sizes 0 or 1 are among its values, what beside it dynamic, and what more
+    that saves.
+
+    Only inputs by whose size no recorded compile decided anything: an unbacked size that the code asks for
+    is an error, or breaks the graph.
+    """
     pairs: dict[Pair, None] = {}
-    saves = 0
-    known = release is None or release.has(Capability.UNBACKED_SOURCES)
-    for group in groups if known else ():
-        small = [
-            pair
-            for pair in group.varying
-            if pair.dim is not None
-            and {0, 1} & set(group.varying[pair])
-            and len(group.varying[pair]) > 1
-            and pair not in group.pinned
-            and not pair.source.endswith("._base")
-        ]
-        branched = any(
-            cause.kind
-            in (CauseKind.symbolic_range, CauseKind.symbolic_relation, CauseKind.divisibility)
-            for recompile in group.recompiles
-            for cause in recompile.causes
-        )
-        if not small or branched:
-            continue
-        wanted = dict.fromkeys([*group.planned, *small])
-        gain = sum(
-            plan.predictions[frame.key].compiles.low
-            - plan.predictors[frame.key]
-            .predict(declaration([*plan.pairs, *wanted]), unbacked=True)
-            .compiles.low
-            for frame in group.frames
-        )
-        if gain > 0:
-            saves += gain
-            pairs.update((pair, None) for pair in wanted if pair.dim is not None)
-    return encode([Entry(*pair) for pair in pairs], release), saves
+    if release is None or release.has(Capability.UNBACKED_SOURCES):
+        for group in groups:
+            small = {
+                pair
+                for pair, values in group.varying.items()
+                if pair.dim is not None
+                and {0, 1} & set(values)
+                and pair not in group.pinned
+                and not pair.source.endswith("._base")
+            }
+            if not small & decided_by(group.calls):
+                pairs.update(dict.fromkeys(sorted(small, key=str)))
+    beside = [pair for pair in plan.pairs if pair not in pairs]
+    marked = declaration([*beside, *pairs], by_dim=plan.by_dim)
+    saves = sum(
+        plan.predictions[key].compiles.low
+        - predictor.predict(marked, unbacked=pairs.keys()).compiles.low
+        for key, predictor in plan.predictors.items()
+    )
+    if saves <= 0:
+        return encode([], release), encode([], release), 0
+    return (
+        encode([Entry(*pair) for pair in pairs], release),
+        encode([Entry(*pair) for pair in beside], release),
+        saves,
+    )
 
 
 def _from_profile(tables: Tables, release: TorchRelease | None) -> Advised:
@@ -324,4 +324,5 @@ def _from_profile(tables: Tables, release: TorchRelease | None) -> Advised:
         )
         for pair, places in pairs.items()
     )
-    return Advised((), (), advice, (), listed, encode([], release), 0)
+    nothing = encode([], release)
+    return Advised((), (), advice, (), listed, nothing, nothing, 0)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pgo_advisor.findings import Remedy
-from pgo_advisor.history import Pair, pair_of
+from pgo_advisor.history import Call, Pair, pair_of
+from pgo_advisor.relations import Relation
 from pgo_advisor.rules.base import Group
 from pgo_advisor.sources import parse, python_expression
 
@@ -94,7 +95,7 @@ def _weak(group: Group, pair: Pair) -> str | None:
             pairs = {pair_of(name) for name in relation.names}
             if pair not in pairs or duck or relation.is_lower_bound():
                 continue
-            if any(".stride()[" in name for name in relation.names):
+            if _about_strides(relation):
                 continue
             equal = relation.equal_names()
             if equal is None or None in pairs:
@@ -130,3 +131,19 @@ def _equalities(group: Group) -> Iterator[tuple[Pair, Pair]]:
 
 def _pairs(names: Iterable[str]) -> Sequence[Pair | None]:
     return [pair_of(name) for name in names]
+
+
+def decided_by(calls: Iterable[Call]) -> set[Pair]:
+    """Pairs by whose size a recorded compile decided something, be it only that it equals another."""
+    return {
+        pair
+        for call in calls
+        for relation in (*call.decisions, *(relation for relation, _ in call.installed))
+        if not relation.is_lower_bound() and not _about_strides(relation)
+        for name in relation.names
+        if (pair := pair_of(call.symbols.get(name, name))) is not None
+    }
+
+
+def _about_strides(relation: Relation) -> bool:
+    return any(".stride()[" in name for name in relation.names)

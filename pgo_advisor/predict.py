@@ -90,8 +90,8 @@ class Predictor:
         self.given = _given(self.calls)
         self.self_check = self._replays_as_recorded()
 
-    def predict(self, marked: Marked, *, unbacked: bool = False) -> Prediction:
-        """The frame's compiles with `marked` pairs dynamic; `unbacked`: sizes 0 and 1 too."""
+    def predict(self, marked: Marked, *, unbacked: Collection[Pair] = ()) -> Prediction:
+        """The frame's compiles with `marked` pairs dynamic, the `unbacked` ones for sizes 0 and 1 too."""
         graphs = self._replay(marked, unbacked=unbacked)
         low = len(graphs) + sum(call.outcome != "limit" for call in self._blind)
         reasons = []
@@ -125,7 +125,7 @@ class Predictor:
         graphs = self._replay(lambda source, dim: False)
         return len(graphs) == len(self.calls)
 
-    def _replay(self, marked: Marked, *, unbacked: bool = False) -> list[Graph]:
+    def _replay(self, marked: Marked, *, unbacked: Collection[Pair] = ()) -> list[Graph]:
         automatic = AutomaticDynamic([pair for pair in self.never if not marked(*pair)])
         graphs: list[Graph] = []
         for call in self.calls:
@@ -144,13 +144,13 @@ class Predictor:
                     frozenset(
                         pair
                         for pair in dynamic - self.pinned
-                        if unbacked or pair.dim is None or call.value(pair) not in (0, 1)
+                        if pair in unbacked or pair.dim is None or call.value(pair) not in (0, 1)
                     ),
                 )
             )
         return graphs
 
-    def _takes(self, graph: Graph, call: Call, marked: Marked, unbacked: bool) -> bool:
+    def _takes(self, graph: Graph, call: Call, marked: Marked, unbacked: Collection[Pair]) -> bool:
         founder = graph.founder
         if founder.outcome in {"failed", "limit"}:
             return False
@@ -178,7 +178,12 @@ class Predictor:
         )
 
     def _same_or_dynamic(
-        self, founder: Call, call: Call, pair: Pair, dynamic: Collection[Pair], unbacked: bool
+        self,
+        founder: Call,
+        call: Call,
+        pair: Pair,
+        dynamic: Collection[Pair],
+        unbacked: Collection[Pair],
     ) -> bool:
         before, now = founder.value(pair), call.value(pair)
         if before == now or before is None or now is None:
@@ -187,7 +192,7 @@ class Predictor:
             call.tensors[pair.source].size
         ):
             return False
-        return pair in dynamic and (unbacked or pair.dim is None or now not in (0, 1))
+        return pair in dynamic and (pair in unbacked or pair.dim is None or now not in (0, 1))
 
     def _same_branches(self, founder: Call, call: Call, marked: Marked) -> bool:
         """Whether every compile's decisions on sizes come out alike for both calls.

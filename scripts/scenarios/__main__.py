@@ -14,7 +14,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from score import Score, score  # noqa: E402
+from score import Score, score
 
 PROGRAMS = Path(__file__).parents[2] / "tests" / "scenarios"
 
@@ -52,7 +52,9 @@ def main(
             lambda file: score(python, file.resolve(), leave_out=leave_out, marks=marks), files
         ):
             scores.append(result)
-            click.echo(f"{len(scores)}/{len(files)} {result.program} {result.error or ''}", err=True)
+            click.echo(
+                f"{len(scores)}/{len(files)} {result.program} {result.error or ''}", err=True
+            )
     if out:
         rows = [
             {**asdict(row), "inside": row.inside, "at_best": row.at_best, "exact": row.exact}
@@ -63,7 +65,9 @@ def main(
         markdown.write_text(_markdown(scores))
     Console(width=200).print(_table(scores))
     ran = [row for row in scores if not row.error]
-    bad = [row for row in ran if row.broken or row.at_best is False or not row.inside or row.useless]
+    bad = [
+        row for row in ran if row.broken or row.at_best is False or not row.inside or row.useless
+    ]
     click.echo(
         f"{len(ran)} programs: {sum(row.base for row in ran)} compiles, with PyTorch's own suggestion "
         f"{sum(row.builtin or 0 for row in ran)}, with ours {sum(row.ours or 0 for row in ran)}; "
@@ -72,7 +76,17 @@ def main(
     sys.exit(1 if bad else 0)
 
 
-_COLUMNS = ("program", "before", "PyTorch's", "ours", "marks", "unbacked", "best", "predicted", "remarks")
+_COLUMNS = (
+    "program",
+    "before",
+    "PyTorch's",
+    "ours",
+    "marks",
+    "unbacked",
+    "best",
+    "predicted",
+    "remarks",
+)
 
 
 def _cells(row: Score) -> list[str]:
@@ -104,7 +118,10 @@ def _table(scores: list[Score]) -> Table:
 
 def _markdown(scores: list[Score]) -> str:
     lines = [f"| {' | '.join(_COLUMNS)} |", f"|{'---|' * len(_COLUMNS)}"]
-    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in _cells(row))} |" for row in scores]
+    lines += [
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in _cells(row))} |"
+        for row in scores
+    ]
     return "\n".join(lines) + "\n"
 
 

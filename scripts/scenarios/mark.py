@@ -7,6 +7,7 @@ statements run on its arguments before each call, which is what a person would w
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
@@ -38,13 +39,14 @@ def marking(marks):
             bound = signature.bind(*((model, *args) if method else args), **kwargs)
             bound.apply_defaults()
             for statement in statements:
-                try:
+                # an optional input need not be there in every call
+                with contextlib.suppress(AttributeError, IndexError, KeyError, TypeError):
                     exec(statement, {"torch": torch, **bound.arguments})
-                except (AttributeError, IndexError, KeyError, TypeError):
-                    pass  # an optional input that this call does not have
 
         if method:
-            compiled.register_forward_pre_hook(lambda module, args, kwargs: mark(args, kwargs), with_kwargs=True)
+            compiled.register_forward_pre_hook(
+                lambda module, args, kwargs: mark(args, kwargs), with_kwargs=True
+            )
             return compiled
 
         @functools.wraps(model)

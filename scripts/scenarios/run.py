@@ -38,9 +38,7 @@ def run(
     timeout: float = 600,
 ) -> Run:
     """Runs `program`, with `before` as a script (and its arguments) that runs it, tracing into `trace`."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(_OWN)
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
     caches = tempfile.mkdtemp(prefix="scenario-caches-")
     environment |= {
         "TORCH_TRACE": str(trace),
@@ -52,7 +50,14 @@ def run(
         **(variables or {}),
     }
     launch = (
-        ["-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port", _port()]
+        [
+            "-m",
+            "torch.distributed.run",
+            "--nproc-per-node",
+            str(processes),
+            "--master-port",
+            _port(),
+        ]
         if processes > 1
         else []
     )
@@ -71,7 +76,9 @@ def run(
     finally:
         shutil.rmtree(caches, ignore_errors=True)
     logs = [path.read_bytes() for path in sorted(trace.glob("*.log"))] if trace.is_dir() else []
-    suggestions = [found for log in logs for found in _SUGGESTION.findall(log.decode(errors="replace"))]
+    suggestions = [
+        found for log in logs for found in _SUGGESTION.findall(log.decode(errors="replace"))
+    ]
     return Run(
         compiles=sum(len(_METRICS.findall(log)) for log in logs),
         exit_code=code,

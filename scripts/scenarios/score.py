@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from run import Run, run
+
 import pgo_advisor
 from pgo_advisor.dynamic_sources import Entry, encode
-
-from run import Run, run
 
 MARK = Path(__file__).with_name("mark.py")
 
@@ -76,7 +76,9 @@ def score(python: str, program: Path, *, leave_out: bool, marks: bool) -> Score:
         base = again("base", "")
         result.base = base.compiles
         if not base.compiles:
-            result.error = base.output.strip().splitlines()[-1] if base.output.strip() else "no compile"
+            result.error = (
+                base.output.strip().splitlines()[-1] if base.output.strip() else "no compile"
+            )
             return result
         analysis = pgo_advisor.analyze(folder / "base")
         report = analysis.to_dict()
@@ -104,11 +106,13 @@ def score(python: str, program: Path, *, leave_out: bool, marks: bool) -> Score:
                         statements.setdefault(places[frame], []).append(advice["code"])
             if statements and all(advice["code"] for advice in report["advice"]):
                 (folder / "marks.json").write_text(json.dumps(statements))
-                result.marked = measured("marked", "", before=[str(MARK), str(folder / "marks.json")])
+                result.marked = measured(
+                    "marked", "", before=[str(MARK), str(folder / "marks.json")]
+                )
         if report["unbacked_sources"]:
             result.unbacked = measured(
                 "unbacked",
-                "",
+                report["dynamic_sources_beside_unbacked"],
                 variables={"TORCH_COMPILE_UNBACKED_SOURCES": report["unbacked_sources"]},
             )
         if leave_out:

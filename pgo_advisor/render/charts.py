@@ -1,0 +1,185 @@
+"""The geometry of the report's pictures, in percent of their width; the templates draw them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pgo_advisor.render.text import duration
+
+_MOST_LANES = 8
+_MOST_BARS = 500
+_MOST_COLORS = 6
+_MOST_DOTS = 200
+FIRST = "first compile"
+
+
+class CompileRow(NamedTuple):
+    """A compile as the report shows it."""
+
+    compile_id: str
+    rank: int | None
+    frame: str
+    cause: str
+    """Kind of its main cause in words; FIRST for a frame's first compile."""
+    changes: tuple[tuple[str, str, str], ...]
+    """Of each cause, the kind, the input and what became of it."""
+    more: int
+    """Causes that `changes` leaves out."""
+    start: float | None
+    """Seconds since 1970, UTC."""
+    seconds: float
+    removed: bool
+
+
+class Legend(NamedTuple):
+    css: str
+    cause: str
+    compiles: int
+    seconds: float
+
+
+class Bar(NamedTuple):
+    x: float
+    width: float
+    css: str
+    row: CompileRow
+
+
+class Lane(NamedTuple):
+    label: str
+    rank: int | None
+    compiles: int
+    seconds: float
+    bars: list[Bar]
+
+
+class Tick(NamedTuple):
+    x: float
+    label: str
+
+
+class Timeline(NamedTuple):
+    """Compiles over time, a lane for each frame (and rank)."""
+
+    lanes: list[Lane]
+    ticks: list[Tick]
+    legend: list[Legend]
+    seconds: float
+    """From the start of the first compile to the end of the last."""
+    left_out: int
+    """Compiles too short to be drawn among so many, or without a time."""
+
+
+def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
+    """The picture of these compiles; None if no time was recorded."""
+    timed = [(row.start, row) for row in rows if row.start is not None]
+    if not timed:
+        return None
+    origin = min(start for start, _ in timed)
+    seconds = max(start - origin + row.seconds for start, row in timed) or 1.0
+    drawn = sorted(timed, key=lambda item: -item[1].seconds)[:_MOST_BARS]
+    legend = _legend(row for _, row in drawn)
+    css = {entry.cause: entry.css for entry in legend}
+    by_lane: dict[tuple[str, int | None], list[tuple[float, CompileRow]]] = defaultdict(list)
+    for start, row in drawn:
+        by_lane[row.frame, row.rank].append((start, row))
+    others = [item for members in list(by_lane.values())[_MOST_LANES:] for item in members]
+    hidden = len(by_lane) - _MOST_LANES
+    lanes = dict(list(by_lane.items())[:_MOST_LANES])
+    if others:
+        lanes[f"{hidden} more", None] = others
+    return Timeline(
+        lanes=[
+            Lane(
+                label,
+                rank,
+                len(members),
+                sum(row.seconds for _, row in members),
+                [
+                    Bar(
+                        100 * (start - origin) / seconds,
+                        100 * row.seconds / seconds,
+                        css.get(row.cause, "other"),
+                        row,
+                    )
+                    for start, row in sorted(members, key=lambda item: item[0])
+                ],
+            )
+            for (label, rank), members in lanes.items()
+        ],
+        ticks=[Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)],
+        legend=legend,
+        seconds=seconds,
+        left_out=len(rows) - len(drawn),
+    )
+
+
+def _legend(rows: Iterable[CompileRow]) -> list[Legend]:
+    """First compiles, then the causes by what they cost, the cheapest of many as one."""
+    spent: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        spent[row.cause].append(row.seconds)
+    first = spent.pop(FIRST, [])
+    causes = sorted(spent.items(), key=lambda item: -sum(item[1]))
+    legend = [Legend("first", FIRST, len(first), sum(first))] if first else []
+    legend += [
+        Legend(f"cause{number}", cause, len(times), sum(times))
+        for number, (cause, times) in enumerate(causes[:_MOST_COLORS])
+    ]
+    if rest := [time for _, times in causes[_MOST_COLORS:] for time in times]:
+        legend.append(Legend("other", "other causes", len(rest), sum(rest)))
+    return legend
+
+
+def ticks(end: float) -> list[float]:
+    """Round numbers from 0 to at most `end`, three to six of them."""
+    step = 10 ** math.floor(math.log10(end))
+    step = next(size for size in (step / 5, step / 2, step, 2 * step) if end / size <= 5.001)
+    return [number * step for number in range(int(end / step + 0.001) + 1)]
+
+
+class Dot(NamedTuple):
+    x: float
+    value: int
+    labelled: bool
+
+
+def sizes(values: Iterable[int | str]) -> list[Dot]:
+    """Sizes on a line, logarithmic if they differ by much; empty if fewer than two are numbers."""
+    numbers = sorted({value for value in values if isinstance(value, int) and value >= 0})
+    if len(numbers) < 2:
+        return []
+    low, high = numbers[0], numbers[-1]
+    wide = high > 32 * max(low, 1)
+    place = (lambda value: math.log1p(value)) if wide else float
+    dots: dict[int, Dot] = {}
+    last = 4.0
+    for value in (low, high, *numbers[1:-1]):
+        x = 4 + 92 * (place(value) - place(low)) / (place(high) - place(low))
+        room = 3 + 2 * len(str(value))
+        edge = value in (low, high)
+        labelled = edge or (x - last >= room and x + room <= 96)
+        if labelled and not edge:
+            last = x
+        dots.setdefault(round(x * _MOST_DOTS / 100), Dot(round(x, 2), value, labelled))
+    return sorted(dots.values())
+
+
+def shares(parts: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """Each part's name, start and length in percent of the sum; what is nothing is left out."""
+    total = sum(parts.values())
+    drawn: list[tuple[str, float, float]] = []
+    at = 0.0
+    for name, part in parts.items():
+        if part > 0:
+            drawn.append((name, at, 100 * part / total))
+            at += 100 * part / total
+    return drawn
+
+
+def point(value: Any) -> str:
+    """A coordinate as SVG takes it."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

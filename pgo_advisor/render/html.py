@@ -1,0 +1,134 @@
+"""The report as a page, and its short form for a notebook."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+import pgo_advisor
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.history import rows
+from pgo_advisor.render import charts
+from pgo_advisor.render.charts import FIRST, CompileRow
+from pgo_advisor.render.report import VERDICTS, alike, answer, change, unbacked_export
+from pgo_advisor.render.templates import environment, inlined
+from pgo_advisor.rules import RULES
+
+MOST_COMPILES = 500
+_MOST_FRAMES = 100
+_MOST_ADVICE = 100
+_MOST_FINDINGS = 200
+_MOST_CAUSES = 4
+
+
+def render_html(analysis: Analysis) -> str:
+    """One self-contained page. It loads nothing: its policy allows only its own style and script."""
+    style, script = inlined("report.css"), inlined("report.js")
+    compiles = compile_rows(analysis)
+    shown = compiles
+    if len(compiles) > MOST_COMPILES:
+        shown = sorted(compiles, key=lambda row: -row.seconds)[:MOST_COMPILES]
+    timeline = charts.timeline(compiles)
+    groups = alike(analysis.advice)
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            **_common(analysis),
+            policy=(
+                f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+                "img-src data:; base-uri 'none'; form-action 'none'"
+            ),
+            style=style,
+            script=script,
+            spent=_spent(analysis),
+            frames=analysis.frames[:_MOST_FRAMES],
+            groups=groups[:_MOST_ADVICE],
+            more_groups=max(0, len(groups) - _MOST_ADVICE),
+            findings=analysis.findings[:_MOST_FINDINGS],
+            snippet=analysis.snippet(),
+            unbacked=unbacked_export(analysis),
+            sizes=charts.sizes,
+            timeline=timeline,
+            colors={entry.cause: entry.css for entry in timeline.legend} if timeline else {},
+            compiles=shown,
+            all_compiles=len(compiles),
+            ranked=any(row.rank is not None for row in compiles),
+            first=FIRST,
+            rules=RULES,
+            version=pgo_advisor.__version__,
+        )
+    )
+
+
+def render_notebook(analysis: Analysis) -> str:
+    """A fragment for a notebook's output: the answer and the functions. Its style reaches nothing else."""
+    return (
+        environment()
+        .get_template("notebook.html.j2")
+        .render(**_common(analysis), frames=analysis.frames[:10], groups=alike(analysis.advice))
+    )
+
+
+def _common(analysis: Analysis) -> dict[str, Any]:
+    return {
+        "analysis": analysis,
+        "totals": analysis.totals,
+        "answer": answer(analysis),
+        "export": analysis.env("shell").rstrip("\n"),
+        "verdicts": VERDICTS,
+    }
+
+
+def compile_rows(analysis: Analysis) -> list[CompileRow]:
+    """All compiles in the order of the trace."""
+    again = {recompile.compile: recompile for recompile in analysis.recompiles}
+    names = {(frame.file, frame.line, frame.name): frame.id for frame in analysis.frames}
+    found = []
+    for row in rows(analysis.tables.compiles):
+        recompile = again.get(row["compile"])
+        causes = recompile.causes if recompile else ()
+        found.append(
+            CompileRow(
+                compile_id=row["compile_id"] or "",
+                rank=row["rank"],
+                frame=recompile.frame
+                if recompile
+                else names.get((row["file"], row["line"], row["name"]), row["name"] or "<unknown>"),
+                cause=_words(causes[0].kind.value) if causes else FIRST,
+                changes=tuple(
+                    (
+                        _words(cause.kind.value),
+                        (cause.source or "") + ("" if cause.dim is None else f" dim {cause.dim}"),
+                        change(cause),
+                    )
+                    for cause in causes[:_MOST_CAUSES]
+                ),
+                more=max(0, len(causes) - _MOST_CAUSES),
+                start=row["start"],
+                seconds=row["seconds"] or 0.0,
+                removed=recompile is not None and recompile.removed,
+            )
+        )
+    return found
+
+
+def _words(kind: str) -> str:
+    return kind.replace("-", " ")
+
+
+def _spent(analysis: Analysis) -> list[tuple[str, float, float, float]]:
+    """Where the seconds went: name, start and length in percent, seconds."""
+    totals = analysis.totals
+    parts = {
+        "first compiles": totals.seconds - totals.recompile_seconds,
+        "recompiles that stay": totals.recompile_seconds - totals.saved_seconds,
+        "recompiles that go": totals.saved_seconds,
+    }
+    return [(name, at, length, parts[name]) for name, at, length in charts.shares(parts)]
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"sha256-{digest}"

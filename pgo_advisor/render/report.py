@@ -1,0 +1,110 @@
+"""What the HTML report and the Markdown comment share: the answer in words, and what stands together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.findings import Advice, Seen, Verdict
+from pgo_advisor.history import Pair
+from pgo_advisor.predict import Range
+from pgo_advisor.render.env import render_env
+from pgo_advisor.render.text import count, duration, span
+
+T = TypeVar("T")
+VERDICTS = {
+    Verdict.marking_helps: "marking helps",
+    Verdict.marking_does_not_help: "marking does not help",
+    Verdict.nothing_to_do: "nothing to do",
+}
+
+
+class Answer(NamedTuple):
+    """The outcome in a headline and a sentence. Neither holds recorded text."""
+
+    headline: str
+    sentence: str
+
+
+def answer(analysis: Analysis) -> Answer:
+    totals = analysis.totals
+    inputs = count(len(analysis.advice), "input")
+    if not totals.compiles:
+        if not analysis.advice:
+            return Answer("Nothing to do", "No compile was recorded, and no input that varied.")
+        return Answer(
+            f"{inputs} varied",
+            "A PGO profile tells which sizes varied, not what that cost: nothing is predicted.",
+        )
+    cost = f"{count(totals.compiles, 'compile')} took {duration(totals.seconds)}"
+    if not totals.recompiles:
+        return Answer("Nothing to do", f"{cost}; nothing was compiled twice.")
+    cost += (
+        f", {duration(totals.recompile_seconds)} of it in {count(totals.recompiles, 'recompile')}"
+    )
+    if not analysis.advice:
+        return Answer(
+            "Declaring inputs dynamic does not help here",
+            f"{cost}. No declaration would save a compile; what would, is below.",
+        )
+    up_to = "" if totals.predicted.exact else "up to "
+    return Answer(
+        f"{count(totals.compiles, 'compile')} become {in_words(totals.predicted)}",
+        f"{cost}. With {inputs} declared dynamic, {up_to}{duration(totals.saved_seconds)} would go. "
+        "This is predicted from the recorded calls, not measured.",
+    )
+
+
+def in_words(number: Range) -> str:
+    """`1`, `1 to 4`, `1 or more`."""
+    return f"{number.low} or more" if number.high is None else span(number)
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Inputs of the same functions that took the same sizes: they are shown as one."""
+
+    items: tuple[Advice, ...]
+
+    @property
+    def together(self) -> list[Pair]:
+        return self._all(lambda item: item.together)
+
+    @property
+    def price(self) -> list[str]:
+        return self._all(lambda item: item.price)
+
+    @property
+    def also_touches(self) -> list[str]:
+        return self._all(lambda item: item.also_touches)
+
+    @property
+    def evidence(self) -> list[str]:
+        return self._all(lambda item: item.evidence)
+
+    def _all(self, part: Callable[[Advice], Iterable[T]]) -> list[T]:
+        return list(dict.fromkeys(found for item in self.items for found in part(item)))
+
+
+def alike(advice: Iterable[Advice]) -> list[Alike]:
+    """The advice in its order, with what is alike behind the first of its kind."""
+    groups: dict[object, list[Advice]] = defaultdict(list)
+    for item in advice:
+        groups[item.rule, item.frames, item.values].append(item)
+    return [Alike(tuple(items)) for items in groups.values()]
+
+
+def change(cause: Seen) -> str:
+    """What a cause says after its kind: ` 8 → 12`, ` (>= 2)`, or nothing."""
+    if cause.expected is not None and cause.actual is not None:
+        return f"{cause.expected} → {cause.actual}"
+    return cause.actual or cause.expected or ""
+
+
+def unbacked_export(analysis: Analysis) -> str:
+    """The shell line for the option of unbacked sizes; empty if there is none."""
+    value = analysis.advised.unbacked_sources.value
+    return render_env({"TORCH_COMPILE_UNBACKED_SOURCES": value}, "shell") if value else ""

@@ -1,0 +1,80 @@
+"""The jinja2 environment of the reports: everything escaped, recorded text made harmless."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from pgo_advisor.render.charts import point
+from pgo_advisor.render.text import count, duration, one_line, span, visible
+
+_LONGEST_TITLE = 2000
+
+
+def template_directory() -> Path:
+    """`pgo_advisor/templates` where a wheel was installed, else `templates` of the checkout."""
+    package = Path(__file__).parents[1]
+    packed = package / "templates"
+    return packed if packed.is_dir() else package.parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """Recorded text can reach a page only through it, so that none is forgotten."""
+    env = Environment(
+        loader=FileSystemLoader(template_directory()),
+        autoescape=True,
+        finalize=_harmless,
+        undefined=StrictUndefined,
+        lstrip_blocks=True,
+    )
+    env.filters.update(
+        short=short,
+        short_text=one_line,
+        path=short_path,
+        visible=visible,
+        exactly=_exactly,
+        duration=duration,
+        span=span,
+        point=point,
+    )
+    env.globals.update(count=count)
+    return env
+
+
+def inlined(name: str) -> Markup:
+    """A style sheet or script of our own, to stand in the page as it is."""
+    return Markup((template_directory() / name).read_text("utf-8"))  # noqa: S704
+
+
+def _harmless(value: object) -> object:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _exactly(text: str) -> Markup:
+    """Escaped, but with the characters that deceive, for what a script copies."""
+    return Markup.escape(text)
+
+
+def short(text: str, most: int = 160) -> Markup:
+    """One line of at most about `most` characters; a longer text (to a bound) is shown on hovering."""
+    line = one_line(text, most)
+    if len(text) <= most:
+        return Markup.escape(line)
+    return _titled(line, text)
+
+
+def short_path(file: str, line: int | None = None) -> Markup:
+    """`…/utils/generic.py:1112`: the last parts of a path, all of it on hovering."""
+    where = file if line is None else f"{file}:{line}"
+    parts = where.replace("\\", "/").split("/")
+    if len(parts) <= 4 and len(where) <= 100:
+        return Markup.escape(one_line(where))
+    return _titled(one_line("…/" + "/".join(parts[-3:]), 100), where)
+
+
+def _titled(line: str, text: str) -> Markup:
+    return Markup('<span title="{}">{}</span>').format(visible(text, _LONGEST_TITLE), line)
