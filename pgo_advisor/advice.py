@@ -27,7 +27,8 @@ class Advised:
 
     `dynamic_sources` is the advice. There can be an option: `unbacked_sources` for
     TORCH_COMPILE_UNBACKED_SOURCES, since sizes 0 and 1 are among these, together with `beside_unbacked` as
-    the other list; `unbacked_saves` are the further compiles that this is expected to save.
+    the other list; `unbacked_saves` is how many further compiles that saves at most: whether code asks for
+    these sizes, and so breaks the graph, a trace does not show.
     """
 
     frames: tuple[FrameReport, ...]

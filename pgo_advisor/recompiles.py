@@ -158,9 +158,12 @@ def _structural(guard: str, source: str, old: str, new: str) -> Iterator[Seen]:
         fields = _changed_fields(old, new)
         kind = CauseKind.grad_mode if fields == ["grad_mode"] else CauseKind.global_state
         yield Seen(kind, None, None, None, ", ".join(fields) or None)
+    elif guard == "NONE":
+        yield Seen(CauseKind.none_value, source, None, old, new)
     elif guard == "VALUE":
-        kind = CauseKind.none_value if "None" in (old, new) else CauseKind.tensor_type
-        yield Seen(kind, source, None, old, new)
+        yield Seen(CauseKind.tensor_type, source, None, old, new)
+    elif guard == "ALIAS":
+        yield Seen(CauseKind.aliasing, source.partition(" is ")[0], None, None, source)
     elif guard == "EQUALS_MATCH":
         literal = new.rpartition(" == ")[2]
         kind = CauseKind.string_value if literal[:1] in "'\"" else CauseKind.constant_value

@@ -18,6 +18,7 @@ _TENSOR = re.compile(
     r"device=(?P<device>[^,]*), requires_grad=(?P<grad>True|False), "
     r"size=\[(?P<size>[^\]]*)\], stride=\[(?P<stride>[^\]]*)\]\)"
 )
+_SAME = re.compile(r"(.+) is ([LG]\[.+)")
 _SHAPE_GUARDS = {"LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"}
 _NOT_COMPARED = {
     "DIMENSION_DYNAMIC_MARKING_GUARD",
@@ -61,11 +62,13 @@ class GuardTree(NamedTuple):
     """Ints and floats that the graph has as constants, by source."""
     shape_guards: list[tuple[str, str]]
     """Relation and comment, in the order in which they are checked."""
+    aliases: list[tuple[str, str]]
+    """Sources that have to be the same object."""
 
 
 def parse_guards(text: str) -> GuardTree:
     """Reads the tree; lines that are not understood are passed over."""
-    tree = GuardTree([], [], {}, [])
+    tree = GuardTree([], [], {}, [], [])
     sources: dict[int, str] = {}
     for line in text.split("\n"):
         if not (match := _LINE.fullmatch(line)):
@@ -81,7 +84,11 @@ def parse_guards(text: str) -> GuardTree:
 def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
     guard, comment = split_comment(body)
     if kind in _SHAPE_GUARDS:
-        tree.shape_guards.append((guard, comment))
+        if alias := _SAME.fullmatch(guard):
+            tree.leaves.append(Leaf("ALIAS", guard, "True"))
+            tree.aliases.append((alias[1], alias[2]))
+        else:
+            tree.shape_guards.append((guard, comment))
     elif kind == "TENSOR_MATCH":
         if match := _TENSOR.search(guard):
             sizes = match["size"].split(", ") if match["size"] else []

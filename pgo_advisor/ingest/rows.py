@@ -11,6 +11,7 @@ from typing import Any
 
 from pgo_advisor.causes import parse_failures
 from pgo_advisor.ingest.collect import Attempt, Compile, LogRecords
+from pgo_advisor.ingest.guards_text import GuardTree
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.records import DescribeTensor, Metrics, decode_stack
 from pgo_advisor.ingest.settings import settings_of
@@ -24,6 +25,7 @@ _PROPERTY = re.compile(
 )
 _RANGE = re.compile(r"(?:VR)?\[\s*([^,\]]+),\s*([^,\]]+)\]")
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
+_NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH"}
 _GRAPH_BREAK = re.compile(r"Graph [Bb]reak(?: Reason|: reason)?:\s*(.*)")
 _BREAK_PLACE = re.compile(r"Graph [Bb]reak in user code at (.*):(\d+)")
 
@@ -215,9 +217,16 @@ def _pgo_entries(compile_: Compile) -> Iterable[Row]:
 
 def _differing_guards(compiles: list[Compile]) -> Iterable[Row]:
     values: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
-    for compile_ in compiles:
-        for kind, source, value in _structure(compile_.attempt):
-            values[kind, source][compile_.key] = value
+    trees = {compile_.key: guards for compile_ in compiles if (guards := compile_.attempt.guards)}
+    aliases = dict.fromkeys(pair for tree in trees.values() for pair in tree.aliases)
+    for key, tree in trees.items():
+        for kind, source, value in _structure(tree):
+            values[kind, source][key] = value
+        tensors = {tensor.source for tensor in tree.tensors}
+        for first, second in aliases:
+            # tensors that are guarded each for itself are no aliases of one another
+            if first in tensors and second in tensors:
+                values["ALIAS", f"{first} is {second}"].setdefault(key, "False")
     for (kind, source), by_compile in values.items():
         if len(set(by_compile.values())) > 1:
             for key, value in by_compile.items():
@@ -344,16 +353,18 @@ def _failures(compile_: Compile, by_ids: dict[tuple[int, str], int]) -> Iterable
         }
 
 
-def _structure(attempt: Attempt) -> Iterable[tuple[str, str, str]]:
+def _structure(tree: GuardTree) -> Iterable[tuple[str, str, str]]:
     """Everything but sizes that the graph is bound to, as (kind, source, value)."""
-    if not attempt.guards:
-        return
-    for leaf in attempt.guards.leaves:
+    for leaf in tree.leaves:
         yield leaf
         if leaf.kind == "NONE_MATCH":
-            yield "VALUE", leaf.source, "None"
-    for tensor in attempt.guards.tensors:
+            yield "NONE", leaf.source, "None"
+        elif leaf.kind in _NOT_NONE:
+            yield "NONE", leaf.source, "not None"
+    for tensor in tree.tensors:
         yield "TENSOR_MATCH", tensor.source, tensor.same
+        yield "NONE", tensor.source, "not None"
         yield "VALUE", tensor.source, "tensor"
-    for source, number in attempt.guards.numbers.items():
+    for source, number in tree.numbers.items():
+        yield "NONE", source, "not None"
         yield "VALUE", source, "int" if isinstance(number, int) else "float"

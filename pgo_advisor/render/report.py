@@ -105,6 +105,12 @@ def change(cause: Seen) -> str:
 
 
 def unbacked_export(analysis: Analysis) -> str:
-    """The shell line for the option of unbacked sizes; empty if there is none."""
-    value = analysis.advised.unbacked_sources.value
-    return render_env({"TORCH_COMPILE_UNBACKED_SOURCES": value}, "shell") if value else ""
+    """The shell lines for the option of unbacked sizes, the other list's included; empty if there is none."""
+    advised = analysis.advised
+    lists = {
+        "TORCH_COMPILE_UNBACKED_SOURCES": advised.unbacked_sources.value,
+        "TORCH_COMPILE_DYNAMIC_SOURCES": advised.beside_unbacked.value,
+    }
+    if not advised.unbacked_sources.entries:
+        return ""
+    return render_env({name: value for name, value in lists.items() if value}, "shell")

@@ -96,13 +96,7 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
     if analysis.advice:
         yield from _heading("To declare dynamic")
         yield from _advice(analysis.advice)
-        option = analysis.advised.unbacked_sources
-        if option.entries:
-            yield Text(
-                f"Option: with TORCH_COMPILE_UNBACKED_SOURCES={option.value} instead, "
-                f"{count(analysis.advised.unbacked_saves, 'compile')} more may go; code that branches on "
-                "these sizes then fails or breaks the graph."
-            )
+        yield from _unbacked(analysis)
     if analysis.findings:
         yield from _heading("What marking does not cure")
         for finding in analysis.findings:
@@ -121,6 +115,21 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
             yield Text(
                 f"and {len(analysis.recompiles) - _MOST_RECOMPILES} more: see --html or --json"
             )
+
+
+def _unbacked(analysis: Analysis) -> Iterator[RenderableType]:
+    advised = analysis.advised
+    if advised.unbacked_sources.entries:
+        yield Text(
+            f"Option, not predicted: TORCH_COMPILE_UNBACKED_SOURCES={advised.unbacked_sources.value}"
+            + (
+                f" with TORCH_COMPILE_DYNAMIC_SOURCES={advised.beside_unbacked.value}"
+                if advised.beside_unbacked.entries
+                else " instead of the list above"
+            )
+            + f" may save up to {count(advised.unbacked_saves, 'compile')} more, for the sizes 0 and 1. "
+            "It can also fail or cost compiles where code asks for the size. Try it."
+        )
 
 
 def _heading(title: str) -> Iterator[RenderableType]:
