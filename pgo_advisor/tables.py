@@ -199,20 +199,38 @@ class Tables:
 
     def to_parquet(self, directory: Path) -> None:
         """Writes `<table>.parquet` for each table into a new directory, all of it or nothing."""
+        import pyarrow
+        import pyarrow.parquet
+
         from pgo_advisor.files import new_directory
+
+        arrow = {
+            "Int64": pyarrow.int64(),
+            "Float64": pyarrow.float64(),
+            "boolean": pyarrow.bool_(),
+            "string": pyarrow.string(),
+            INTS: pyarrow.list_(pyarrow.int64()),
+        }
 
         with new_directory(directory) as part:
             for name, frame in self:
-                frame.to_parquet(part / f"{name}.parquet", index=False)
+                columns = {
+                    column: pyarrow.array(
+                        (None if cell is pd.NA else cell for cell in frame[column].tolist()),
+                        arrow[told.dtype],
+                    )
+                    for column, told in COLUMNS[name].items()
+                }
+                pyarrow.parquet.write_table(pyarrow.table(columns), part / f"{name}.parquet")
 
     @classmethod
     def from_parquet(cls, directory: Path) -> Tables:
         """Reads back what `to_parquet` wrote; the tables are identical, tuples and dtypes included."""
-        return cls(
-            **{
-                name: _frame(
-                    name, pd.read_parquet(directory / f"{name}.parquet").to_dict("records")
-                )
+        import pyarrow.parquet
+
+        return cls.from_rows(
+            {
+                name: pyarrow.parquet.read_table(directory / f"{name}.parquet").to_pylist()
                 for name in COLUMNS
             }
         )

@@ -26,7 +26,9 @@ _PROPERTY = re.compile(
 _RANGE = re.compile(r"(?:VR)?\[\s*([^,\]]+),\s*([^,\]]+)\]")
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
 _NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH"}
-_GRAPH_BREAK = re.compile(r"Graph [Bb]reak(?: Reason|: reason)?:\s*(.*)")
+_GRAPH_BREAK = re.compile(
+    r"Graph [Bb]reak(?: Reason)?:\s*(?:Encountered graph break when attempting to trace [^\n]*\s*)?(.*)"
+)
 _BREAK_PLACE = re.compile(r"Graph [Bb]reak in user code at (.*):(\d+)")
 
 

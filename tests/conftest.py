@@ -1,0 +1,47 @@
+"""Recordings: `trace("2.13.0", "s01_batch_dim")` is the path of one, unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import pgo_advisor
+from pgo_advisor.analysis import Analysis
+
+TESTS = Path(__file__).parent
+TRACES = TESTS / "fixtures" / "traces"
+
+Trace = Callable[[str, str], Path]
+
+
+@pytest.fixture(scope="session")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    folder = tmp_path_factory.mktemp("traces")
+
+    @cache
+    def unpacked(version: str, name: str) -> Path:
+        packed = TRACES / version / name
+        logs = sorted(packed.glob("*.gz")) if packed.is_dir() else [packed.with_name(f"{name}.log.gz")]
+        target = folder / version / name
+        target.mkdir(parents=True)
+        for log in logs:
+            with gzip.open(log) as source, (target / log.stem).open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+        return target if packed.is_dir() else target / logs[0].stem
+
+    return unpacked
+
+
+@pytest.fixture(scope="session")
+def analysis(trace: Trace) -> Callable[[str, str], Analysis]:
+    return cache(lambda version, name: pgo_advisor.analyze(trace(version, name)))
+
+
+def recorded(version: str) -> list[str]:
+    """The names of all recordings of a release."""
+    return sorted(path.name.removesuffix(".log.gz") for path in (TRACES / version).iterdir())
