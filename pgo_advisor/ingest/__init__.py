@@ -78,6 +78,13 @@ def _ingest(
     losses = [f"{found[number].path}: not analysed: {error}" for number, error in failures.items()]
     for number in sorted(results):
         losses += (f"{found[number].path}: {loss}" for loss in results[number].losses)
+    if not any(
+        log.rows.get(table) for log in results.values() for table in ("compiles", "pgo_entries")
+    ):
+        raise InputError(
+            f"no compile is recorded in {', '.join(str(item.path) for item in found[:3])}: was torch.compile "
+            "reached, and not switched off (TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
+        )
     return Ingested(
         Tables.from_rows(_join(found, results)), tuple(item.path for item in found), tuple(losses)
     )

@@ -58,18 +58,16 @@ def explain_all() -> str:
 
 def explain_one(name: str) -> str | None:
     """A rule's documentation, or a cause's meaning and the rules that answer it; None if it is neither."""
-    if name in RULES:
-        return _rule(RULES[name])
-    if name in {kind.value for kind in CauseKind}:
-        kind = CauseKind(name)
+    kinds = {kind.value: kind for kind in CauseKind}
+    if kind := kinds.get(name):
         answers = [rule for rule in RULES.values() if kind in rule.causes]
-        head = f"{kind.value}: {_CAUSES[kind]}\n\n"
+        head = f"Cause {kind.value}: {_CAUSES[kind]}\n\n"
         return head + "\n".join(_rule(rule) for rule in answers)
-    return None
+    return _rule(RULES[name]) if name in RULES else None
 
 
 def _rule(rule: Rule) -> str:
-    parts = [f"{rule.id}: {rule.title}", "", textwrap.fill(rule.reason, _WIDTH)]
+    parts = [f"Rule {rule.id}: {rule.title}", "", textwrap.fill(rule.reason, _WIDTH)]
     if rule.example:
         parts += ["", "For example:", "", textwrap.indent(rule.example, "    ")]
     parts += ["", textwrap.fill(f"Remedy: {rule.remedy}", _WIDTH)]

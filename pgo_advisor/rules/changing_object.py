@@ -30,7 +30,7 @@ def _find(group: Group) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    id="object-identity",
+    id="changing-object",
     title="An object is another one, or of another type, than before",
     causes=_CAUSES,
     reason=(

@@ -1,0 +1,191 @@
+"""The command line as a person uses it: what it prints, where, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from conftest import Trace
+
+from pgo_advisor.cli import main
+from pgo_advisor.render.json import schema
+from pgo_advisor.rules import RULES
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_the_first_ten_lines_say_what_to_do(trace: Trace) -> None:
+    result = run("analyze", trace("2.13.0", "s02_batch_and_seq"))
+    assert result.exit_code == 0
+    first = result.stdout.split("\n")[:10]
+    assert first[0].startswith("3 compiles took ")
+    assert "3 compiles become 1" in first[1]
+    assert (
+        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['ids']:0,L['ids']:1,L['mask']:0,L['mask']:1\"" in first
+    )
+    assert "    torch._dynamo.mark_dynamic(ids, 1)" in first
+
+
+def test_all_outputs_at_once(trace: Trace, tmp_path: Path) -> None:
+    result = run(
+        "analyze",
+        trace("2.13.0", "s02_batch_and_seq"),
+        "-q",
+        *("--html", tmp_path / "report.html"),
+        *("--markdown", tmp_path / "comment.md"),
+        *("--json", tmp_path / "advice.json"),
+        *("--parquet", tmp_path / "tables"),
+        *("--keep-tlparse", tmp_path / "tlparse"),
+    )
+    assert result.exit_code == 0
+    assert result.output == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "advice.json",
+        "comment.md",
+        "report.html",
+        "tables",
+        "tlparse",
+    ]
+    report = json.loads((tmp_path / "advice.json").read_text())
+    jsonschema.validate(report, schema())
+    assert report["totals"]["compiles"] == 3
+    assert report["frames"][0]["predicted_compiles"] == [1, 1]
+    assert {(item["source"], item["dim"]) for item in report["advice"]} == {
+        ("L['ids']", 0),
+        ("L['ids']", 1),
+        ("L['mask']", 0),
+        ("L['mask']", 1),
+    }
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--json"])
+def test_an_output_that_exists_is_kept(trace: Trace, tmp_path: Path, option: str) -> None:
+    out = tmp_path / "out"
+    out.write_text("mine")
+    log = trace("2.13.0", "s01_batch_dim")
+    result = run("analyze", log, option, out)
+    assert (result.exit_code, out.read_text()) == (2, "mine")
+    assert "exists already" in result.stderr
+    assert run("analyze", log, option, out, "--force").exit_code == 0
+    assert out.read_text() != "mine"
+
+
+def test_an_output_that_cannot_be_written(trace: Trace, tmp_path: Path) -> None:
+    result = run("analyze", trace("2.13.0", "s01_batch_dim"), "--json", tmp_path / "no" / "out.json")
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(None, 3), (b"", 3), (b"hello", 3), (b"\x1f\x8b\x08 compressed", 3)]
+)
+def test_bad_input_is_one_sentence(tmp_path: Path, content: bytes | None, code: int) -> None:
+    path = tmp_path / "log"
+    if content is not None:
+        path.write_bytes(content)
+    result = run("analyze", path)
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert result.stderr.startswith("pgo-advisor: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_log_without_any_compile(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        'V1129 12:36:55.773000 4314 torch/_logging/_internal.py:1328] {"artifact": {"name": "x"}}\n'
+    )
+    result = run("analyze", log)
+    assert result.exit_code == 3
+    assert "no compile" in result.stderr
+
+
+def test_a_wrong_version(trace: Trace) -> None:
+    result = run("env", trace("2.13.0", "s01_batch_dim"), "--torch-version", "new")
+    assert result.exit_code == 2
+    assert "not a PyTorch version" in result.stderr
+
+
+def test_a_run_without_recompiles(trace: Trace, tmp_path: Path) -> None:
+    content = trace("2.13.0", "s01_batch_dim").read_bytes()
+    log = tmp_path / "once.log"
+    log.write_bytes(content[: content.index(b'\nV', content.index(b'{"compilation_metrics"')) + 1])
+    result = run("analyze", log)
+    assert result.exit_code == 0
+    assert "Nothing to do" in result.stdout
+    result = run("env", log)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "nothing to declare" in result.stderr
+
+
+def test_env_is_fit_for_the_release(trace: Trace) -> None:
+    log = trace("2.13.0", "s01_batch_dim")
+    assert run("env", log, "--format", "value").stdout == "L['x']:0\n"
+    assert run("env", log, "--format", "value", "--torch-version", "2.9").stdout == "L['x']\n"
+    # the trace of 2.7 does not tell its release
+    result = run("env", trace("2.7.1", "s01_batch_dim"), "--format", "value")
+    assert result.stdout == "L['x']\n"
+    assert "--torch-version" in result.stderr
+
+
+def test_the_shell_reads_env_back(trace: Trace) -> None:
+    for name in ("s02_batch_and_seq", "m02_layer_caches", "r01_bert_varlen"):
+        log = trace("2.13.0", name)
+        export = run("env", log).stdout
+        script = f'{export}printf %s "$TORCH_COMPILE_DYNAMIC_SOURCES"'
+        seen = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
+        assert seen == run("env", log, "--format", "value").stdout.rstrip("\n")
+
+
+def test_snippet_is_python(trace: Trace) -> None:
+    result = run("snippet", trace("2.13.0", "s07_graph_break_resume"))
+    compile(result.stdout, "snippet", "exec")
+    assert "torch._dynamo.mark_dynamic(x, 0)" in result.stdout
+    # resume functions are called from compiled code: the list only
+    assert "mark_dynamic(y" not in result.stdout
+    assert "TORCH_COMPILE_DYNAMIC_SOURCES" in result.stdout
+
+
+def test_explain_knows_every_rule_and_cause() -> None:
+    listed = run("explain").stdout
+    for rule in RULES.values():
+        assert rule.id in listed
+        assert rule.title in run("explain", rule.id).stdout
+        for cause in rule.causes:
+            assert rule.id in run("explain", cause.value).stdout
+    assert run("explain", "nonsense").exit_code == 2
+
+
+def test_the_installed_program_needs_no_torch(trace: Trace) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from pgo_advisor.cli import main\n"
+        f"main(['analyze', {str(trace('2.13.0', 's01_batch_dim'))!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_reader_that_stops_early(trace: Trace) -> None:
+    command = f"{sys.executable} -m pgo_advisor analyze {trace('2.13.0', 'r01_bert_varlen')} | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(trace("2.13.0", "s01_batch_dim").read_bytes())
+    log.chmod(0)
+    assert run("analyze", log).exit_code == 3
