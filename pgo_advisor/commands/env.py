@@ -1,0 +1,32 @@
+"""`pgo-advisor env`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pgo_advisor.commands.common import EPILOG, inputs, remark, remark_on, run_analysis
+from pgo_advisor.render.env import FORMATS
+
+
+@click.command(epilog=EPILOG)
+@inputs
+@click.option(
+    "--format",
+    "fmt",
+    type=click.Choice(FORMATS),
+    default="shell",
+    show_default=True,
+    help="Where it is to be pasted; value: the bare list.",
+)
+def env(paths: tuple[Path, ...], torch_version: str | None, timeout: float, fmt: str) -> None:
+    """Print the environment variable TORCH_COMPILE_DYNAMIC_SOURCES, safe to eval.
+
+    Nothing is printed on standard output if nothing is to be declared.
+    """
+    analysis = run_analysis(paths, torch_version, timeout)
+    remark_on(analysis)
+    if not analysis.dynamic_sources:
+        remark("nothing to declare dynamic: no recorded compile would be saved by it")
+    click.echo(analysis.env(fmt), nl=False)

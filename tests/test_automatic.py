@@ -1,0 +1,85 @@
+"""Automatic dynamic against PyTorch's own implementation of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgo_advisor.automatic import AutomaticDynamic, inferred_strides
+from pgo_advisor.history import Call, Pair, Scalar, Tensor
+
+
+def call(**inputs: Tensor | int) -> Call:
+    made = Call(compile=0, outcome="graph", seconds=0.0, dynamic="auto", path=None)
+    for name, value in inputs.items():
+        if isinstance(value, Tensor):
+            made.tensors[name] = value
+        else:
+            made.scalars[name] = Scalar("int", str(value))
+    return made
+
+
+def contiguous(*size: int) -> Tensor:
+    stride = [1]
+    for number in reversed(size[1:]):
+        stride.insert(0, stride[0] * max(number, 1))
+    return Tensor(size, tuple(stride[: len(size)]), False)
+
+
+def test_a_dim_is_dynamic_from_its_second_size_on() -> None:
+    state = AutomaticDynamic(never=())
+    assert state.dynamic(call(x=contiguous(4, 3))) == set()
+    assert state.dynamic(call(x=contiguous(5, 3))) == {Pair("x", 0)}
+    assert state.dynamic(call(x=contiguous(4, 3))) == {Pair("x", 0)}
+    assert state.dynamic(call(x=contiguous(4, 7))) == {Pair("x", 0), Pair("x", 1)}
+
+
+def test_a_rank_change_makes_all_dims_dynamic() -> None:
+    state = AutomaticDynamic(never=())
+    state.dynamic(call(x=contiguous(4)))
+    assert state.dynamic(call(x=contiguous(4, 5))) == {Pair("x", 0), Pair("x", 1)}
+    assert state.dynamic(call(x=contiguous(4))) == {Pair("x", 0)}
+
+
+def test_ints_and_what_never_is() -> None:
+    state = AutomaticDynamic(never={Pair("m.step", None)})
+    inputs = {"k": 1, "m.step": 1}
+    assert state.dynamic(call(**inputs)) == set()
+    assert state.dynamic(call(**{"k": 2, "m.step": 2})) == {Pair("k", None)}
+
+
+def test_inferred_strides() -> None:
+    assert inferred_strides(contiguous(2, 3, 4)) == ("S(1)", "S(2)", 1)
+    assert inferred_strides(Tensor((3, 2), (1, 3), False)) == (1, "S(0)")
+    assert inferred_strides(Tensor((4, 3), (6, 2), False)) == ("S(1)", 2)
+
+
+shapes = st.lists(st.integers(0, 6), min_size=1, max_size=3)
+layouts = st.tuples(shapes, st.booleans())
+
+
+@settings(deadline=None)
+@given(st.lists(layouts, min_size=1, max_size=6))
+def test_as_pytorch_does(sequence: Sequence[tuple[list[int], bool]]) -> None:
+    torch = pytest.importorskip("torch")
+    pgo = pytest.importorskip("torch._dynamo.pgo")
+    state, entry = AutomaticDynamic(never=()), pgo.FrameStateSizeEntry()
+    for shape, transposed in sequence:
+        real = torch.empty(shape)
+        if transposed:
+            real = torch.empty(shape[::-1]).permute(*reversed(range(len(shape))))
+        tensor = Tensor(tuple(real.shape), real.stride(), False)
+        strides = tuple(
+            pgo.InferStride(int(atom[2:-1])) if isinstance(atom, str) else atom
+            for atom in inferred_strides(tensor)
+        )
+        entry |= pgo.FrameStateSizeEntry.make_tensor(tuple(real.shape), strides)
+        theirs = {
+            dim
+            for dim in range(len(shape))
+            if entry.is_size_dynamic(dim) or entry.is_stride_dynamic(dim)
+        }
+        assert state.dynamic(call(x=tensor)) == {Pair("x", dim) for dim in theirs}
