@@ -58,15 +58,18 @@ def saved_seconds(prediction: Prediction) -> float:
 
 def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
     """Plans for a job; `by_dim` says whether the release's list can name single dims (2.13)."""
-    predictors = {frame.key: Predictor(frame) for frame in frames}
+    seen: dict[object, set[Pair]] = defaultdict(set)
+    for frame in frames:
+        seen[frame.location].update(*(call.symbolic for call in frame.calls))
+    predictors = {frame.key: Predictor(frame, seen[frame.location]) for frame in frames}
     wanted: dict[Pair, None] = {}
     for frame in frames:
         predictor = predictors[frame.key]
         candidates = _candidates(predictor)
-        prediction = predictor.predict(declaration(candidates, by_dim=by_dim))
+        prediction = predictor.predict(declaration(candidates))
         if prediction.compiles.low < len(frame.calls):
             wanted.update(dict.fromkeys(candidates))
-    pairs = _prune(list(wanted), predictors, by_dim=by_dim)
+    pairs = _prune(list(wanted), predictors)
     marked = declaration(pairs, by_dim=by_dim)
     predictions = {key: predictor.predict(marked) for key, predictor in predictors.items()}
     return Plan(tuple(pairs), by_dim, predictors, predictions)
@@ -95,7 +98,7 @@ def _varies_at_equal_rank(pair: Pair, calls: Sequence[Call]) -> bool:
     return any(len(found) > 1 for found in sizes.values())
 
 
-def _prune(pairs: list[Pair], predictors: dict[int, Predictor], *, by_dim: bool) -> list[Pair]:
+def _prune(pairs: list[Pair], predictors: dict[int, Predictor]) -> list[Pair]:
     """Drops what can be left out without more predicted compiles.
 
     Pairs that took the same sizes in the same calls stand or fall together: one of each such class is tried.
@@ -106,17 +109,17 @@ def _prune(pairs: list[Pair], predictors: dict[int, Predictor], *, by_dim: bool)
     kept = list(pairs)
     for members in reversed(list(classes.values())):
         affected = [p for p in predictors.values() if any(pair in p.varying for pair in members)]
-        now = _total(affected, declaration(kept, by_dim=by_dim))
+        now = _total(affected, declaration(kept))
         without_one = [pair for pair in kept if pair != members[0]]
-        if _total(affected, declaration(without_one, by_dim=by_dim)) > now:
+        if _total(affected, declaration(without_one)) > now:
             continue
         without = [pair for pair in kept if pair not in members]
-        if _total(affected, declaration(without, by_dim=by_dim)) <= now:
+        if _total(affected, declaration(without)) <= now:
             kept = without
         else:
             for pair in members:
                 rest = [other for other in kept if other != pair]
-                if _total(affected, declaration(rest, by_dim=by_dim)) <= now:
+                if _total(affected, declaration(rest)) <= now:
                     kept = rest
     return kept
 

@@ -7,7 +7,7 @@ Dynamo guards on: structure, sizes, strides, the branches that recorded guards t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -76,9 +76,13 @@ class Prediction:
 
 
 class Predictor:
-    """Replays one frame."""
+    """Replays one frame.
 
-    def __init__(self, frame: Frame) -> None:
+    `seen` are pairs that were symbols in the same code elsewhere, as on another rank: what the code does
+    with such a symbol is known then.
+    """
+
+    def __init__(self, frame: Frame, seen: Collection[Pair] = ()) -> None:
         self.frame = frame
         self.calls = [
             call for call in frame.calls if call.tensors or call.scalars or call.structure
@@ -88,38 +92,43 @@ class Predictor:
         self.pinned = _pinned(self.calls, self.varying)
         self.never = _never_automatic(self.calls, self.varying)
         self.given = _given(self.calls)
+        constant = {
+            pair for call in self.calls for pair in _pairs(call) if pair not in self.varying
+        }
+        self._never_symbols = constant.difference(seen, *(call.symbolic for call in self.calls))
         self.self_check = self._replays_as_recorded()
 
     def predict(self, marked: Marked, *, unbacked: Collection[Pair] = ()) -> Prediction:
         """The frame's compiles with `marked` pairs dynamic, the `unbacked` ones for sizes 0 and 1 too."""
         graphs = self._replay(marked, unbacked=unbacked)
         low = len(graphs) + sum(call.outcome != "limit" for call in self._blind)
-        reasons = []
-        extra = 0
+        doubts = list(self._doubts(graphs, marked, low))
+        further = [more for _, more in doubts]
+        high = None if None in further else low + sum(more for more in further if more)
+        return Prediction(Range(low, high), tuple(reason for reason, _ in doubts), tuple(graphs))
+
+    def _doubts(
+        self, graphs: Sequence[Graph], marked: Marked, low: int
+    ) -> Iterator[tuple[str, int | None]]:
+        """Why the replay may be off, each with how many compiles more there may be; None: no bound."""
+        avoided = max(0, len(self.frame.calls) - low)
         if not self.self_check:
-            reasons.append("replaying the recorded run does not give its recorded compiles")
-        unseen = self._unseen_together(graphs)
-        if unseen:
-            reasons.append("sizes that would share a graph were never symbols together")
-        if any(call.outcome == "empty" for call in self.frame.calls) and len(graphs) < len(
-            self.calls
-        ):
-            reasons.append("a call that compiled nothing may compile once its sizes are symbols")
-            extra += 1
-        touched = [pair for pair in self.never if marked(*pair) and pair in self.varying]
-        if touched:
-            reasons.append("parameters, buffers or ints of modules were never symbols in this run")
-        high: int | None = len(self.frame.calls)
-        if not (reasons and not self.self_check):
-            high = low + unseen + extra
-        if touched:
-            high = max(high or 0, len(self.frame.calls))
+            yield "replaying the recorded run does not give its recorded compiles", avoided
+        if unseen := self._unseen_together(graphs):
+            yield "sizes that would share a graph were never symbols together", unseen
+        if any(call.outcome == "empty" for call in self.frame.calls) and avoided:
+            yield "a call that compiled nothing may compile once its sizes are symbols", 1
+        if any(pair in self.varying and marked(*pair) for pair in self.never):
+            yield "parameters, buffers or ints of modules were never symbols in this run", avoided
+        if strange := [pair for pair in self._never_symbols if marked(*pair)]:
+            declared = {pair.source for pair in self.varying if marked(*pair)}
+            beside = all(pair.source in declared for pair in strange)
+            yield (
+                "a size that never varied here is declared with its source, and was never a symbol",
+                avoided if beside else None,
+            )
         if any(call.outcome == "limit" for call in self.frame.calls):
-            reasons.append("after the recompile limit was hit, nothing more was recorded")
-            high = None
-        if high is not None:
-            high = max(high, low)
-        return Prediction(Range(low, high), tuple(reasons), tuple(graphs))
+            yield "after the recompile limit was hit, nothing more was recorded", None
 
     def _replays_as_recorded(self) -> bool:
         graphs = self._replay(lambda source, dim: False)

@@ -51,8 +51,6 @@ class Bar(NamedTuple):
 class Lane(NamedTuple):
     label: str
     rank: int | None
-    compiles: int
-    seconds: float
     bars: list[Bar]
 
 
@@ -83,33 +81,21 @@ def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
     drawn = sorted(timed, key=lambda item: -item[1].seconds)[:_MOST_BARS]
     legend = _legend(row for _, row in drawn)
     css = {entry.cause: entry.css for entry in legend}
-    by_lane: dict[tuple[str, int | None], list[tuple[float, CompileRow]]] = defaultdict(list)
+    lanes: dict[tuple[str, int | None], list[Bar]] = defaultdict(list)
     for start, row in drawn:
-        by_lane[row.frame, row.rank].append((start, row))
-    others = [item for members in list(by_lane.values())[_MOST_LANES:] for item in members]
-    hidden = len(by_lane) - _MOST_LANES
-    lanes = dict(list(by_lane.items())[:_MOST_LANES])
-    if others:
-        lanes[f"{hidden} more", None] = others
+        bar = Bar(
+            100 * (start - origin) / seconds,
+            100 * row.seconds / seconds,
+            css.get(row.cause, "other"),
+            row,
+        )
+        lanes[row.frame, row.rank].append(bar)
+    shown = [Lane(frame, rank, bars) for (frame, rank), bars in lanes.items()]
+    if others := shown[_MOST_LANES:]:
+        bars = [bar for lane in others for bar in lane.bars]
+        shown[_MOST_LANES:] = [Lane(f"{len(others)} more", None, bars)]
     return Timeline(
-        lanes=[
-            Lane(
-                label,
-                rank,
-                len(members),
-                sum(row.seconds for _, row in members),
-                [
-                    Bar(
-                        100 * (start - origin) / seconds,
-                        100 * row.seconds / seconds,
-                        css.get(row.cause, "other"),
-                        row,
-                    )
-                    for start, row in sorted(members, key=lambda item: item[0])
-                ],
-            )
-            for (label, rank), members in lanes.items()
-        ],
+        lanes=shown,
         ticks=[Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)],
         legend=legend,
         seconds=seconds,
@@ -148,9 +134,9 @@ class Dot(NamedTuple):
 
 
 def sizes(values: Iterable[int | str]) -> list[Dot]:
-    """Sizes on a line, logarithmic if they differ by much; empty if fewer than two are numbers."""
+    """Sizes on a line, logarithmic if they differ by much; empty for fewer than three, which show nothing."""
     numbers = sorted({value for value in values if isinstance(value, int) and value >= 0})
-    if len(numbers) < 2:
+    if len(numbers) < 3:
         return []
     low, high = numbers[0], numbers[-1]
     wide = high > 32 * max(low, 1)

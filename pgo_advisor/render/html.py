@@ -11,7 +11,14 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.history import rows
 from pgo_advisor.render import charts
 from pgo_advisor.render.charts import FIRST, CompileRow
-from pgo_advisor.render.report import VERDICTS, alike, answer, change, unbacked_export
+from pgo_advisor.render.report import (
+    VERDICTS,
+    alike,
+    answer,
+    change,
+    kind_in_words,
+    unbacked_export,
+)
 from pgo_advisor.render.templates import environment, inlined
 from pgo_advisor.rules import RULES
 
@@ -49,7 +56,6 @@ def render_html(analysis: Analysis) -> str:
             findings=analysis.findings[:_MOST_FINDINGS],
             snippet=analysis.snippet(),
             unbacked=unbacked_export(analysis),
-            sizes=charts.sizes,
             timeline=timeline,
             colors={entry.cause: entry.css for entry in timeline.legend} if timeline else {},
             compiles=shown,
@@ -96,10 +102,10 @@ def compile_rows(analysis: Analysis) -> list[CompileRow]:
                 frame=recompile.frame
                 if recompile
                 else names.get((row["file"], row["line"], row["name"]), row["name"] or "<unknown>"),
-                cause=_words(causes[0].kind.value) if causes else FIRST,
+                cause=kind_in_words(causes[0].kind) if causes else FIRST,
                 changes=tuple(
                     (
-                        _words(cause.kind.value),
+                        kind_in_words(cause.kind),
                         (cause.source or "") + ("" if cause.dim is None else f" dim {cause.dim}"),
                         change(cause),
                     )
@@ -112,10 +118,6 @@ def compile_rows(analysis: Analysis) -> list[CompileRow]:
             )
         )
     return found
-
-
-def _words(kind: str) -> str:
-    return kind.replace("-", " ")
 
 
 def _spent(analysis: Analysis) -> list[tuple[str, float, float, float]]:

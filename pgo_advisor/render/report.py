@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from pgo_advisor.analysis import Analysis
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Seen, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.predict import Range
@@ -48,7 +49,8 @@ def answer(analysis: Analysis) -> Answer:
     if not analysis.advice:
         return Answer(
             "Declaring inputs dynamic does not help here",
-            f"{cost}. No declaration would save a compile; what would, is below.",
+            f"{cost}. No declaration would save a compile"
+            + ("; what would, is below." if analysis.findings else "."),
         )
     up_to = "" if totals.predicted.exact else "up to "
     return Answer(
@@ -97,8 +99,12 @@ def alike(advice: Iterable[Advice]) -> list[Alike]:
     return [Alike(tuple(items)) for items in groups.values()]
 
 
+def kind_in_words(kind: CauseKind) -> str:
+    return "size 0 or 1" if kind is CauseKind.zero_one else kind.value.replace("-", " ")
+
+
 def change(cause: Seen) -> str:
-    """What a cause says after its kind: ` 8 → 12`, ` (>= 2)`, or nothing."""
+    """What became of the input: `8 → 12`, or `>= 2` where one side is known, or nothing."""
     if cause.expected is not None and cause.actual is not None:
         return f"{cause.expected} → {cause.actual}"
     return cause.actual or cause.expected or ""

@@ -8,10 +8,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from pgo_advisor.render.charts import point
+from pgo_advisor.render.charts import point, sizes
 from pgo_advisor.render.text import count, duration, one_line, span, visible
 
-_LONGEST_TITLE = 2000
+_LONGEST_TITLE = 1000
 
 
 def template_directory() -> Path:
@@ -41,7 +41,7 @@ def environment() -> Environment:
         span=span,
         point=point,
     )
-    env.globals.update(count=count)
+    env.globals.update(count=count, sizes=sizes)
     return env
 
 
@@ -56,7 +56,7 @@ def _harmless(value: object) -> object:
 
 def _exactly(text: str) -> Markup:
     """Escaped, but with the characters that deceive, for what a script copies."""
-    return Markup.escape(text)
+    return Markup.escape(text.encode(errors="replace").decode())
 
 
 def short(text: str, most: int = 160) -> Markup:

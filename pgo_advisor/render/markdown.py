@@ -1,0 +1,239 @@
+"""The report as a comment on a pull request, in GitHub's Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.findings import Finding, FrameReport, Recompile, Verdict
+from pgo_advisor.history import Pair
+from pgo_advisor.render.markdown_text import code, fenced, prose
+from pgo_advisor.render.report import (
+    VERDICTS,
+    Alike,
+    alike,
+    answer,
+    change,
+    in_words,
+    kind_in_words,
+    unbacked_export,
+)
+from pgo_advisor.render.text import count, duration
+
+LIMIT = 65_536
+"""GitHub's limit for a comment, in characters; counted here as UTF-16 does, which is never less."""
+MARKER = "<!-- pgo-advisor -->"
+# In characters, in all less than LIMIT:
+_MOST_ADVICE = 40_000
+_MOST_FRAMES = 10_000
+_MOST_REMARKS = 6_000
+
+
+class _Folded(NamedTuple):
+    """Details behind a summary: as many of the items are shown as there is room for."""
+
+    summary: str
+    head: str
+    items: list[str]
+    is_open: bool = False
+
+
+def render_markdown(analysis: Analysis) -> str:
+    """A comment of at most LIMIT characters: the details are shortened, the advice is not.
+
+    Its first line is a marker by which the comment is found again, to be replaced.
+    """
+    text = "".join(_answer(analysis))
+    sections = list(_details(analysis))
+    for number, folded in enumerate(sections):
+        text += _fitted(folded, (LIMIT - _length(text)) // (len(sections) - number))
+    return text
+
+
+def _answer(analysis: Analysis) -> Iterator[str]:
+    totals = analysis.totals
+    yield f"{MARKER}\n"
+    if totals.compiles and analysis.advice:
+        up_to = "" if totals.predicted.exact else "up to "
+        yield (
+            f"**{totals.compiles} → {in_words(totals.predicted)} compiles** predicted, saves "
+            f"{up_to}{duration(totals.saved_seconds)} of {duration(totals.seconds)}\n\n"
+        )
+    else:
+        headline, sentence = answer(analysis)
+        yield f"**{headline}.** {sentence}\n\n"
+    remarks = [f"- **Lost:** {prose(loss)}\n" for loss in analysis.losses]
+    remarks += [f"- **Note:** {prose(note)}\n" for note in analysis.notes]
+    shown = _as_fit(remarks, _MOST_REMARKS)
+    yield from shown
+    if len(remarks) > len(shown):
+        yield f"- and {len(remarks) - len(shown)} more\n"
+    if remarks:
+        yield "\n"
+    export = fenced(analysis.env("shell"), "sh") if analysis.dynamic_sources else ""
+    marks = any(advice.code for advice in analysis.advice)
+    snippet = fenced(analysis.snippet(), "python") if marks else ""
+    if _length(export) > _MOST_ADVICE:
+        export = "Too long for a comment: `pgo-advisor env` prints the list.\n"
+    if _length(export + snippet) > _MOST_ADVICE:
+        snippet = "Too long for a comment: `pgo-advisor snippet` prints the statements.\n"
+    yield export and f"{export}\n"
+    yield from _frames(analysis.frames)
+    yield snippet and f"{snippet}\n"
+
+
+def _frames(frames: tuple[FrameReport, ...]) -> Iterator[str]:
+    """A table of what was compiled again."""
+    again = [frame for frame in frames if frame.verdict is not Verdict.nothing_to_do]
+    if not again:
+        return
+    yield "| function | compiles | compiling | saved | verdict |\n|---|--:|--:|--:|---|\n"
+    shown = _as_fit(map(_frame, again), _MOST_FRAMES)
+    yield from shown
+    yield "\n"
+    if rest := len(frames) - len(shown):
+        yield f"{count(rest, 'other function')} not shown: cheaper, or compiled only once.\n\n"
+
+
+def _frame(frame: FrameReport) -> str:
+    helps = frame.verdict is Verdict.marking_helps
+    compiles = f"{frame.compiles} → {in_words(frame.predicted)}" if helps else str(frame.compiles)
+    saved = duration(frame.saved_seconds) if frame.saved_seconds else ""
+    verdict = VERDICTS[frame.verdict] + ("" if helps else f": {prose(frame.why, 160)}")
+    return (
+        f"| {_function(frame)} | {compiles} | {duration(frame.seconds)} | {saved} | {verdict} |\n"
+    )
+
+
+def _function(frame: FrameReport) -> str:
+    file = frame.file.replace("\\", "/").rpartition("/")[2]
+    return f"{code(frame.id, 60)} {code(f'{file}:{frame.line}', 60)}"
+
+
+def _details(analysis: Analysis) -> Iterator[_Folded]:
+    if analysis.findings:
+        yield _Folded(
+            f"What marking does not cure ({len(analysis.findings)})",
+            "",
+            [_finding(found) for found in analysis.findings],
+            is_open=not analysis.advice,
+        )
+    if analysis.advice:
+        yield _Folded(
+            f"Why these inputs ({len(analysis.advice)})",
+            "",
+            [_inputs(group) for group in alike(analysis.advice)],
+        )
+    unsure = [
+        f"- {code(frame.id, 80)}: a range, since {prose(reason)}\n"
+        for frame in analysis.frames
+        for reason in frame.unsure
+    ]
+    if unsure:
+        yield _Folded("How sure the prediction is", "", unsure)
+    if option := unbacked_export(analysis):
+        more = count(analysis.advised.unbacked_saves, "more compile")
+        yield _Folded(
+            "Option: unbacked sizes",
+            "Sizes 0 and 1 keep graphs of their own. This instead of the list above may save up to "
+            f"{more}. That is not predicted: where code asks for such a size it can fail, or cost "
+            "compiles.\n\n",
+            [fenced(option, "sh")],
+        )
+    if analysis.recompiles:
+        yield _recompiles(analysis.recompiles)
+
+
+def _finding(found: Finding) -> str:
+    cost = f" ({count(found.compiles, 'recompile')}" if found.compiles else ""
+    if cost:
+        cost += f", {duration(found.seconds)})" if found.seconds else ")"
+    evidence = "".join(f"  - {code(text, 240)}\n" for text in found.evidence[:3])
+    return f"- {prose(found.summary)}{cost}\n  {prose(found.fix, 0)}\n{evidence}"
+
+
+def _inputs(group: Alike) -> str:
+    first = group.items[0]
+    named = ", ".join(map(_pair, (item.pair for item in group.items[:6])))
+    more = f" and {len(group.items) - 6} more" if len(group.items) > 6 else ""
+    values = ", ".join(_value(value) for value in first.values[:16])
+    seen = f": {values}{', …' if first.values[16:] else ''}" if values else ""
+    lines = [f"- {named}{more} in {', '.join(code(frame, 80) for frame in first.frames[:4])}{seen}"]
+    for item in group.items[:6]:
+        worth = "" if item.saved is None else f"; {count(item.saved, 'compile')} lost without it"
+        lines.append(f"{code(item.remedy.value)}, since {prose(item.why_remedy, 200)}{worth}")
+    lines[1:] = dict.fromkeys(f"  - {line}" for line in lines[1:])
+    if group.together:
+        others = ", ".join(map(_pair, group.together[:6]))
+        lines.append(f"  - equal to {others} by the code: declare all, or none")
+    lines += [f"  - {prose(text)}" for text in group.price]
+    if group.also_touches:
+        touched = ", ".join(code(frame, 80) for frame in group.also_touches[:6])
+        lines.append(f"  - also touches {touched}, where it never varied")
+    lines += [f"  - {code(text, 240)}" for text in group.evidence[:3]]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: int | str) -> str:
+    return str(value) if isinstance(value, int) else code(value, 30)
+
+
+def _pair(pair: Pair) -> str:
+    return code(pair.source, 120) + ("" if pair.dim is None else f" dim {pair.dim}")
+
+
+def _recompiles(recompiles: Sequence[Recompile]) -> _Folded:
+    ranked = any(recompile.rank is not None for recompile in recompiles)
+    rank = ("rank | ", "--:|") if ranked else ("", "")
+    return _Folded(
+        f"Recompiles ({len(recompiles)})",
+        f"| id | {rank[0]}function | what changed | took | with the advice |\n"
+        f"|---|{rank[1]}---|---|--:|---|\n",
+        [
+            _recompile(recompile, ranked=ranked)
+            for recompile in sorted(recompiles, key=lambda found: -found.seconds)
+        ],
+    )
+
+
+def _recompile(recompile: Recompile, *, ranked: bool) -> str:
+    changes = []
+    for cause in recompile.causes[:4]:
+        source = "" if cause.source is None else f" {_pair(Pair(cause.source, cause.dim))}"
+        what = f" {code(change(cause), 80)}" if change(cause) else ""
+        changes.append(f"{kind_in_words(cause.kind)}{source}{what}")
+    rank = f"{'' if recompile.rank is None else recompile.rank} | " if ranked else ""
+    return (
+        f"| {code(recompile.compile_id, 40)} | {rank}{code(recompile.frame, 60)} "
+        f"| {'; '.join(changes)} | {duration(recompile.seconds)} "
+        f"| {'goes' if recompile.removed else 'stays'} |\n"
+    )
+
+
+def _fitted(folded: _Folded, room: int) -> str:
+    """The details with as many items as fit; nothing if not even the first does."""
+    start = f"<details{' open' if folded.is_open else ''}>\n<summary>{folded.summary}</summary>\n\n"
+    end = "\n</details>\n\n"
+    more = "\nand {} more: see the HTML or JSON output\n"
+    shown = _as_fit(folded.items, room - _length(start + folded.head + more + end) - 20)
+    if not shown:
+        return ""
+    left = len(folded.items) - len(shown)
+    rest = more.format(left) if left else ""
+    return f"{start}{folded.head}{''.join(shown)}{rest}{end}"
+
+
+def _as_fit(items: Iterable[str], room: int) -> list[str]:
+    """The first items that are no longer than `room` in all."""
+    shown: list[str] = []
+    for item in items:
+        room -= _length(item)
+        if room < 0:
+            break
+        shown.append(item)
+    return shown
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
