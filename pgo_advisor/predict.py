@@ -104,20 +104,23 @@ class Predictor:
         low = len(graphs) + sum(call.outcome != "limit" for call in self._blind)
         doubts = list(self._doubts(graphs, marked, low))
         further = [more for _, more in doubts]
-        high = None if None in further else low + sum(more for more in further if more)
+        high = None if None in further else low + max((more or 0 for more in further), default=0)
         return Prediction(Range(low, high), tuple(reason for reason, _ in doubts), tuple(graphs))
 
     def _doubts(
         self, graphs: Sequence[Graph], marked: Marked, low: int
     ) -> Iterator[tuple[str, int | None]]:
-        """Why the replay may be off, each with how many compiles more there may be; None: no bound."""
+        """Why the replay may be off, each with how many compiles more there may be in all; None: no bound."""
         avoided = max(0, len(self.frame.calls) - low)
         if not self.self_check:
             yield "replaying the recorded run does not give its recorded compiles", avoided
         if unseen := self._unseen_together(graphs):
             yield "sizes that would share a graph were never symbols together", unseen
         if any(call.outcome == "empty" for call in self.frame.calls) and avoided:
-            yield "a call that compiled nothing may compile once its sizes are symbols", 1
+            yield (
+                "a call that compiled nothing may compile once its sizes are symbols",
+                avoided + 1,
+            )
         if any(pair in self.varying and marked(*pair) for pair in self.never):
             yield "parameters, buffers or ints of modules were never symbols in this run", avoided
         if strange := [pair for pair in self._never_symbols if marked(*pair)]:

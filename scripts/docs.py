@@ -16,7 +16,7 @@ def tables() -> str:
     lines = [
         "# The tables",
         "",
-        "`pgo_advisor.analyze(...).tables` holds these pandas DataFrames; `--parquet DIR` writes one file for",
+        "`pgo_advisor.analyze(...).tables` holds these pandas DataFrames; `--parquet DIR` writes a file for",
         "each, and `pgo_advisor.Tables.from_parquet(DIR)` reads them back identical.",
         "",
         *(line.strip() for line in (Tables.__doc__ or "").strip().split("\n")),

@@ -155,12 +155,12 @@ def sizes(values: Iterable[int | str]) -> list[Dot]:
 
 
 def shares(parts: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Each part's name, start and length in percent of the sum; what is nothing is left out."""
+    """Each part's name, start and length in percent of the sum; less than a microsecond is left out."""
     total = sum(parts.values())
     drawn: list[tuple[str, float, float]] = []
     at = 0.0
     for name, part in parts.items():
-        if part > 0:
+        if part > 1e-6:
             drawn.append((name, at, 100 * part / total))
             at += 100 * part / total
     return drawn

@@ -68,7 +68,8 @@ def _statements(members: list[Advice]) -> Iterator[str]:
                 done.add(item.pair)
                 if item.remedy is Remedy.maybe_mark_dynamic:
                     yield from _comment(f"maybe_, since {item.why_remedy}")
-                yield f"{item.code}  # seen: {', '.join(map(str, item.values[:10]))}"
+                seen = one_line(", ".join(map(str, item.values[:10])), 120)
+                yield f"{item.code}  # seen: {seen}"
     firm = [item for item in members if item.remedy is Remedy.mark_dynamic]
     if firm:
         sizes = [value for value in firm[0].values if isinstance(value, int)]

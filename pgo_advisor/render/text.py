@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import re
+from unicodedata import category
 
 from pgo_advisor.findings import Advice
 from pgo_advisor.predict import Range
 
-_UNSAFE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-    r"|[\ud800-\udfff]"
-)
-"""Control characters, what changes the direction or hides, and lone surrogates."""
+_NOT_ASCII = re.compile(r"[^\x20-\x7e\t\n]")
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of control and format characters (direction marks, tags), surrogates and line separators."""
 
 
 def visible(text: str, most: int = 0) -> str:
-    """Recorded text with its control and direction characters shown as escapes.
+    """Recorded text with what controls, hides or changes the direction shown as escapes.
 
     Tabs and newlines stay. With `most`, a longer text is cut in its middle to about that length.
     """
     if most and len(text) > most:
         half = (most - 1) // 2
         text = f"{text[:half]}…{text[-half:]}"
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    shown = _NOT_ASCII.sub(_escape, text)
+    return shown if not most or len(shown) <= 2 * most else shown[: 2 * most]
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    if category(character) in _HIDDEN or selects or character == "\u034f":
+        return f"\\u{ord(character):04x}"
+    return character
 
 
 def one_line(text: str, most: int = 0) -> str:

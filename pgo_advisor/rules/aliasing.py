@@ -12,7 +12,7 @@ def _find(group: Group) -> Iterator[Finding]:
         RULE.id,
         group,
         group.with_cause(CauseKind.aliasing),
-        lambda seen: f"inputs are one tensor in some calls and several in others ({sources(seen)})",
+        lambda seen: f"Inputs are one tensor in some calls and several in others ({sources(seen)})",
         "Pass a copy (x.clone()) where the same tensor is passed twice, or pass it twice in every call.",
     )
 

@@ -22,7 +22,7 @@ def _find(group: Group) -> Iterator[Finding]:
         yield Finding(
             rule=RULE.id,
             frames=(group.id,),
-            summary=f"dynamic from the first compile on, by a mark, a list, dynamic=True or an earlier profile: {named}",
+            summary=f"Dynamic from the first compile on, by a mark, a list, dynamic=True or an earlier profile: {named}",
             fix=(
                 "Nothing. If it was a profile of an earlier run (PGO), a run without that profile recompiles: record "
                 "with fresh cache directories to see."

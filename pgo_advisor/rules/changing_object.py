@@ -23,7 +23,7 @@ def _find(group: Group) -> Iterator[Finding]:
             for recompile, cause in group.with_cause(*_CAUSES)
             if not (cause.source or "").startswith("L['self']")
         ),
-        lambda seen: f"another object, or one of another type, is met at {sources(seen)}",
+        lambda seen: f"Another object, or one of another type, is met at {sources(seen)}",
         "Make it once and pass the same one: hoist lambdas, closures, partials and configuration objects out of the "
         "loop. No declaration of sizes helps.",
     )

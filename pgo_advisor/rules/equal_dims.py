@@ -12,7 +12,7 @@ def _find(group: Group) -> Iterator[Finding]:
         RULE.id,
         group,
         group.with_cause(CauseKind.equal_dims),
-        lambda seen: f"a graph took sizes to be equal that differ in a later call: {sources(seen)}",
+        lambda seen: f"A graph took sizes to be equal that differ in a later call: {sources(seen)}",
         "If it is chance: declare both, warm up with unequal sizes, or set "
         "torch.fx.experimental._config.use_duck_shape = False. If the code needs them equal, both kinds of calls "
         "need graphs of their own.",

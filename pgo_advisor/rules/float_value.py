@@ -12,7 +12,7 @@ def _find(group: Group) -> Iterator[Finding]:
         RULE.id,
         group,
         group.with_cause(CauseKind.float_value),
-        lambda seen: f"the float {sources(seen)} changes ({values(seen)})",
+        lambda seen: f"The float {sources(seen)} changes ({values(seen)})",
         "Pass it as a tensor: torch.tensor(lr). A list entry does not spare its recompile.",
     )
 

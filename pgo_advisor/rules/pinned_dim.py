@@ -17,7 +17,7 @@ def _find(group: Group) -> Iterator[Finding]:
             for recompile, cause in group.with_cause(CauseKind.tensor_size, CauseKind.int_value)
             if (cause.source, cause.dim) in pinned
         ),
-        lambda seen: f"the code turns {sources(seen)} into a constant, whatever is declared",
+        lambda seen: f"The code turns {sources(seen)} into a constant, whatever is declared",
         "Look at the line that pins it: a size that has to equal a parameter's, range(n), an index into a list, "
         "int(n), an operator without dynamic shapes. Change it, or pad to few sizes.",
     )

@@ -19,8 +19,8 @@ def _find(group: Group) -> Iterator[Finding]:
         rule=RULE.id,
         frames=(group.id,),
         summary=(
-            f"ranks disagree: rank {most} compiled {group.name} {by_rank[most]} times, rank {least} "
-            f"{by_rank[least]} times, so the others wait for it"
+            f"Ranks disagree on {group.name}: {by_rank[most]} compiles on rank {most}, {by_rank[least]} on "
+            f"rank {least}, so the others wait for it"
         ),
         fix=(
             "The advice is for all ranks together: set it on each. "
@@ -29,7 +29,7 @@ def _find(group: Group) -> Iterator[Finding]:
         compiles=behind,
         seconds=0.0,
         evidence=tuple(
-            f"rank {rank}: {count} compiles" for rank, count in sorted(by_rank.items())[:16]
+            f"compiles on rank {rank}: {count}" for rank, count in sorted(by_rank.items())[:16]
         ),
     )
 

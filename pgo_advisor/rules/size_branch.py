@@ -20,7 +20,7 @@ def _find(group: Group) -> Iterator[Finding]:
         RULE.id,
         group,
         causes,
-        lambda seen: f"the code decides by the size of {sources(seen)}: one graph for each outcome",
+        lambda seen: f"The code decides by the size of {sources(seen)}: one graph for each outcome",
         "As many graphs as outcomes are right. To have fewer, take the branch out of the compiled function, or "
         "pad so that all calls take the same one.",
         evidence=lines,

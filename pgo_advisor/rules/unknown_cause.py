@@ -12,7 +12,7 @@ def _find(group: Group) -> Iterator[Finding]:
         RULE.id,
         group,
         group.with_cause(CauseKind.unknown),
-        lambda seen: "the cause of recompiles is not known",
+        lambda seen: "The cause of recompiles is not known",
         "PyTorch's reason, if it gave one, is quoted. Please report it, so that it is known.",
     )
 

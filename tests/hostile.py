@@ -1,0 +1,108 @@
+"""An analysis in which every recorded text is hostile, and there are many of each thing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.findings import Verdict
+from pgo_advisor.history import Pair
+from pgo_advisor.tables import Tables
+
+TEXTS = [
+    "<script>alert(1)</script>",
+    "</style></title></pre><img src=x onerror=alert(1)>",
+    "\" onmouseover=alert(1) x='",
+    "\u202egnp.exe\u2066",
+    "\x1b[31mred\x07\x00",
+    "\ud800",
+    "x" * 100_000,
+    "@octocat fixes #1 GH-1 octo/repo#2 https://example.com www.example.com a@example.com",
+    "`` ` ```` ```\n````\n~~~\n",
+    "| a \\| b |\n|---|---|\n# heading\n1. item\n> quote",
+    "--> ]]> <!-- <details open> &lt;b&gt; &#64;octocat",
+    "![i](//example.com/x.png) [a](javascript:alert(1)) <https://example.com> *a* _b_ **c** ~~d~~",
+    "\u05e9\u05dc\u05d5\u05dd \u0627\u0644",
+    "{{ 7 * 7 }} {% raw %} $`x$` $$y$$ :smile:",
+]
+
+
+def hostile(analysis: Analysis, number: int) -> Analysis:
+    """`number` functions, compiles, inputs and findings made of the first ones of a real analysis."""
+    frame, recompile = analysis.frames[0], analysis.recompiles[0]
+    advice, finding = analysis.advice[0], analysis.findings[0]
+    row = analysis.tables.compiles.iloc[0].to_dict()
+    texts = [TEXTS[index % len(TEXTS)] for index in range(number)]
+    ids = [f"{text}{index}" for index, text in enumerate(texts)]
+    kinds, verdicts = list(CauseKind), list(Verdict)
+    return replace(
+        analysis,
+        losses=tuple(TEXTS),
+        notes=tuple(TEXTS),
+        tables=Tables.from_rows(
+            {
+                "compiles": [
+                    {**row, "compile": index, "compile_id": text, "name": text, "file": text}
+                    for index, text in enumerate(texts)
+                ]
+            }
+        ),
+        advised=replace(
+            analysis.advised,
+            frames=tuple(
+                replace(
+                    frame,
+                    id=ids[index],
+                    name=text,
+                    file=f"{text}/{text}",
+                    why=text,
+                    unsure=(text,),
+                    verdict=verdicts[index % 3],
+                )
+                for index, text in enumerate(texts)
+            ),
+            recompiles=tuple(
+                replace(
+                    recompile,
+                    compile=index,
+                    compile_id=text,
+                    frame=ids[index],
+                    seconds=index / 100,
+                    causes=tuple(
+                        replace(
+                            cause,
+                            kind=kinds[index % len(kinds)],
+                            source=text,
+                            expected=text,
+                            actual=text,
+                            text=text,
+                        )
+                        for cause in recompile.causes
+                    ),
+                )
+                for index, text in enumerate(texts)
+                if index % 4
+            ),
+            advice=tuple(
+                replace(
+                    advice,
+                    frames=(ids[index],),
+                    source=text,
+                    code="torch._dynamo.mark_dynamic(x, 0)" if index % 2 else None,
+                    why_remedy=text,
+                    list_entry=text,
+                    values=(2, 3, 4096, text[:100]),
+                    together=(Pair(text, 0),),
+                    evidence=(text,),
+                    price=(text,),
+                    also_touches=(text,),
+                )
+                for index, text in enumerate(texts)
+            ),
+            findings=tuple(
+                replace(finding, summary=text, fix=text[:500], frames=(text,), evidence=(text,))
+                for text in texts
+            ),
+        ),
+    )

@@ -1,0 +1,346 @@
+"""The page: what it says, that it is self-contained, and that recorded text stays text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from conftest import Trace
+from hostile import TEXTS, hostile
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pgo_advisor
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.dynamic_sources import Entry, ListEntry, SourceList
+from pgo_advisor.render.charts import FIRST, CompileRow, sizes, ticks, timeline
+from pgo_advisor.render.templates import short
+
+Analyses = Callable[[str, str], Analysis]
+VOID = {"meta", "br"}
+# SVG shapes are closed in their own tag.
+ALONE = {"line", "rect", "circle"}
+
+
+class Page(HTMLParser):
+    """The elements of a page in their order, with their text; refuses tags that do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[list[str]] = []
+        self._open: list[int] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.texts.append([])
+        if tag not in VOID:
+            self._open.append(len(self.elements) - 1)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in ALONE
+        self.elements.append((tag, dict(attrs)))
+        self.texts.append([])
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.elements[self._open.pop()][0] == tag
+
+    def handle_data(self, data: str) -> None:
+        for index in self._open:
+            self.texts[index].append(data)
+
+    def all(self, tag: str, css: str | None = None) -> list[str]:
+        """The texts of all elements of that tag and class, whitespace folded."""
+        return [
+            " ".join("".join(text).split())
+            for (name, attributes), text in zip(self.elements, self.texts, strict=True)
+            if name == tag and (css is None or css in (attributes.get("class") or "").split())
+        ]
+
+    def raw(self, tag: str) -> list[str]:
+        found = zip(self.elements, self.texts, strict=True)
+        return ["".join(text) for (name, _), text in found if name == tag]
+
+    def attributes(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(params=[("2.13.0", "r01_bert_varlen"), ("2.7.1", "m01_two_ranks"), None], ids=str)
+def page_text(request: pytest.FixtureRequest, analysis: Analyses) -> str:
+    if request.param is None:
+        return hostile(analysis("2.13.0", "r01_bert_varlen"), 30).to_html()
+    return analysis(*request.param).to_html()
+
+
+def test_only_its_own_style_and_script_are_allowed(page_text: str) -> None:
+    page = Page(page_text)
+    policy = page.attributes("meta")[1]
+    assert policy["http-equiv"] == "Content-Security-Policy"
+    directives = dict(part.split(" ", 1) for part in (policy["content"] or "").split("; "))
+    assert directives.pop("default-src") == "'none'"
+    assert directives.pop("img-src") == "data:"
+    for tag in ("style", "script"):
+        (text,) = page.raw(tag)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert directives.pop(f"{tag}-src") == f"'sha256-{digest}'"
+    assert set(directives.values()) == {"'none'"}
+
+
+def test_nothing_is_loaded_or_linked_from_elsewhere(page_text: str) -> None:
+    page = Page(page_text)
+    ids = {attributes.get("id") for _, attributes in page.elements}
+    for tag, attributes in page.elements:
+        assert tag not in {
+            "link",
+            "img",
+            "iframe",
+            "object",
+            "embed",
+            "form",
+            "base",
+            "use",
+            "image",
+        }
+        for name, value in attributes.items():
+            assert name not in {"src", "style", "srcset", "action"}
+            assert not name.startswith("on")
+            if name == "href":
+                assert (value or "")[0] == "#"
+                assert (value or "")[1:] in ids
+    assert not re.search(r"url\((?!#)|@import", page.raw("style")[0])
+
+
+def test_it_reads_without_scripts(page_text: str) -> None:
+    page = Page(page_text)
+    assert all("hidden" in attributes for attributes in page.attributes("button"))
+    assert page.attributes("svg")
+    for attributes in page.attributes("svg"):
+        assert {"aria-label", "aria-labelledby", "aria-hidden"} & attributes.keys()
+
+
+def test_batch_and_sequence(analysis: Analyses) -> None:
+    recorded = analysis("2.13.0", "s02_batch_and_seq")
+    page = Page(recorded.to_html())
+    # three calls (4, 16), (4, 24), (6, 24): sequence, then batch; both are inputs' dims 0 and 1
+    assert page.all("h1") == ["3 compiles become 1"]
+    assert "of it in 2 recompiles. With 4 inputs declared dynamic, " in page.all("p", "lead")[0]
+    blocks = page.raw("pre")
+    assert blocks[0] == (
+        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['ids']:0,L['ids']:1,L['mask']:0,L['mask']:1\""
+    )
+    assert recorded.snippet() in blocks
+    assert page.all("p", "verdict") == ["marking helps"]
+    assert page.all("p", "figures")[0].startswith("3 → 1 compiles ")
+    assert page.all("td", "id") == ["0/0", "0/1", "0/2"]
+    assert page.all("td", "fate") == ["", "goes", "goes"]
+    assert page.all("td", "cause")[0] == "first compile"
+    assert page.all("td", "cause")[1].startswith("tensor size L['ids'] dim 1: ")
+
+
+def test_what_marking_cannot_cure_is_not_sold_as_curable(analysis: Analyses) -> None:
+    page = Page(analysis("2.13.0", "s12_dtype").to_html())
+    assert page.all("h1") == ["Declaring inputs dynamic does not help here"]
+    assert "TORCH_COMPILE_DYNAMIC_SOURCES" not in "".join(page.all("main"))
+    assert not page.attributes("button")
+    assert page.all("p", "verdict")[0].startswith("marking does not help: ")
+    assert page.all("h3") == ["L['x'] changes its dtype (Float, Double, BFloat16)"]
+    assert "[0/1] 0/0: tensor 'x' dtype mismatch. expected Float, actual Double" in page.all("li")
+    assert "When not to follow it." in page.all("strong")
+    assert not page.all("td", "fate")
+
+
+def test_one_compile_is_nothing_to_do(trace: Trace) -> None:
+    folder = trace("2.13.0", "m01_two_ranks")
+    page = Page(pgo_advisor.analyze(next(folder.glob("*_rank_0_*"))).to_html())
+    assert page.all("h1") == ["Nothing to do"]
+    assert page.all("p", "lead")[0].startswith("1 compile took ")
+    assert not page.all("article")
+
+
+def test_ranks_have_lanes_and_a_column(analysis: Analyses) -> None:
+    page = Page(analysis("2.13.0", "m01_two_ranks").to_html())
+    assert sorted(page.all("text", "lane")) == ["step, rank 0", "step, rank 1"]
+    assert page.all("td", "rank") == ["rank 0", "rank 1", "rank 1"]
+    # rank 1 alone met a second size
+    assert [attributes["class"] for attributes in page.attributes("g")].count("cause0 gone") == 1
+    assert page.all("title")[1].startswith("3 compiles within ")
+
+
+def test_many_alike_inputs_are_one_item(analysis: Analyses) -> None:
+    page = Page(analysis("2.13.0", "m02_layer_caches").to_html())
+    # twelve layers, a key and a value each
+    (article,) = page.all("article")
+    assert article.startswith("L['cache'][0][0] dim 0, L['cache'][0][1] dim 0 and 22 more")
+    assert len(page.all("code", "statement")) == 24
+
+
+def test_the_option_of_unbacked_sizes(analysis: Analyses) -> None:
+    page = Page(analysis("2.13.0", "s04_zero_one").to_html())
+    assert "Option: sizes 0 and 1 too" in page.all("h3")
+    assert "export TORCH_COMPILE_UNBACKED_SOURCES=\"L['x']:0\"" in "".join(page.raw("pre"))
+    # sizes 10, 20, 1 and 0: the last two are drawn as special
+    assert sum(attributes["class"] == "special" for attributes in page.attributes("circle")) == 2
+
+
+def test_losses_and_notes_stand_before_the_details(analysis: Analyses) -> None:
+    recorded = replace(
+        analysis("2.13.0", "s12_dtype"), losses=("the log ends early",), notes=("a note",)
+    )
+    text = Page(recorded.to_html()).all("main")[0]
+    assert (
+        text.index("Lost the log ends early")
+        < text.index("Note a note")
+        < text.index("The verdict")
+    )
+
+
+def test_recorded_text_stays_text(analysis: Analyses) -> None:
+    text = hostile(analysis("2.13.0", "r01_bert_varlen"), 3 * len(TEXTS)).to_html()
+    page = Page(text)
+    assert not re.search(
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f]", text
+    )
+    text.encode("utf-8")
+    assert len(page.all("script")) == 1
+    assert len(text) < 1_500_000
+    shown = page.all("main")[0]
+    for expected in (
+        "<script>alert(1)</script>",
+        r"\u202egnp.exe\u2066",
+        r"\u001b[31mred\u0007\u0000",
+        r"\ud800",
+    ):
+        assert expected in shown
+    assert "{{ 7 * 7 }}" in shown
+    assert "x" * 2001 not in text
+
+
+def test_of_thousands_of_compiles_the_most_expensive_are_shown(analysis: Analyses) -> None:
+    page = Page(hostile(analysis("2.13.0", "r01_bert_varlen"), 2000).to_html())
+    assert len(page.all("td", "id")) == 500
+    assert (
+        "The 500 most expensive of 2000; the other 1500 are in the JSON and Parquet output."
+        in page.all("p")
+    )
+    assert "500 compiles" in page.all("summary")
+    assert len(page.attributes("g")) == 500
+
+
+def test_what_is_copied_is_exact_where_what_is_shown_is_not(analysis: Analyses) -> None:
+    recorded = analysis("2.13.0", "s12_dtype")
+    name = "L['\u202ex']"
+    listed = SourceList((ListEntry(name, (Entry(name, 0),)),), (), ())
+    listed_alone = replace(recorded, advised=replace(recorded.advised, dynamic_sources=listed))
+    page = Page(listed_alone.to_html())
+    exact = page.attributes("button")[0]["data-copy"]
+    assert exact == listed_alone.env("shell").rstrip()
+    assert "\u202e" in exact
+    assert page.raw("pre")[0] == exact.replace("\u202e", "\\u202e")
+
+
+def test_a_profile_alone_predicts_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
+    profile = tmp_path_factory.mktemp("pgo") / "profile.txt"
+    profile.write_text("hash(53dcf75c)/app/f.py:2:f:\n  L['x']: tensor size=[?, 3] stride=[3, 1]\n")
+    page = Page(pgo_advisor.analyze(profile, torch_version="2.13").to_html())
+    assert page.all("h1") == ["1 input varied"]
+    assert page.raw("pre")[0] == "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\""
+    assert not page.all("table")
+    assert not page.all("h2", "snippet")
+
+
+@pytest.mark.parametrize("evil", [False, True])
+def test_the_notebook_form_changes_nothing_around_it(analysis: Analyses, evil: bool) -> None:
+    recorded = analysis("2.13.0", "r01_bert_varlen")
+    page = Page((hostile(recorded, 30) if evil else recorded)._repr_html_())
+    assert {tag for tag, _ in page.elements} <= {
+        *("style", "div", "p", "b", "pre", "code", "span", "ul", "li"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
+    selectors = re.findall(r"([^{}]+)\{", page.raw("style")[0])
+    assert selectors
+    for selector in ",".join(selectors).split(","):
+        assert selector.strip().startswith(".pgo-advisor-answer")
+    assert all(set(attributes) <= {"class", "title"} for _, attributes in page.elements)
+
+
+def row(frame: str, cause: str, start: float | None, seconds: float, **more: object) -> CompileRow:
+    return CompileRow("0/0", None, frame, cause, (), 0, start, seconds, False)._replace(**more)
+
+
+def test_the_timeline_is_to_scale() -> None:
+    picture = timeline(
+        [
+            row("f", FIRST, 100.0, 2.0),
+            row("g", FIRST, 103.0, 1.0),
+            row("f", "tensor size", 105.0, 5.0, removed=True),
+        ]
+    )
+    assert picture is not None
+    assert picture.seconds == 10.0
+    assert [
+        (lane.label, [(bar.x, bar.width, bar.css) for bar in lane.bars]) for lane in picture.lanes
+    ] == [
+        ("f", [(50.0, 50.0, "cause0"), (0.0, 20.0, "first")]),
+        ("g", [(30.0, 10.0, "first")]),
+    ]
+    assert [(tick.x, tick.label) for tick in picture.ticks] == [
+        (0, "0"),
+        (20, "2.0 s"),
+        (40, "4.0 s"),
+        (60, "6.0 s"),
+        (80, "8.0 s"),
+        (100, "10.0 s"),
+    ]
+
+
+def test_the_timeline_folds_what_is_too_much() -> None:
+    rows = [row(f"f{index}", f"cause {index}", 1.0 + index, 20.0 - index) for index in range(12)]
+    picture = timeline([*rows, row("f", FIRST, None, 1.0)])
+    assert picture is not None
+    assert len(picture.lanes) == 9
+    assert picture.lanes[-1].label == "4 more"
+    assert [entry.cause for entry in picture.legend][-2:] == ["cause 5", "other causes"]
+    assert picture.legend[-1].compiles == 6
+    assert picture.left_out == 1
+    assert timeline([row("f", FIRST, None, 1.0)]) is None
+
+
+@given(st.floats(1e-4, 1e7))
+def test_ticks_are_few_and_round(end: float) -> None:
+    found = ticks(end)
+    assert 2 <= len(found) <= 6
+    assert found[0] == 0
+    assert found[-1] <= end * 1.01
+    assert f"{found[1]:e}"[0] in "125"
+
+
+@given(st.lists(st.integers(0, 10**9)))
+def test_sizes_are_in_order_and_within_the_picture(values: list[int]) -> None:
+    dots = sizes([*values, "j1"])
+    different = sorted(set(values))
+    if len(different) < 3:
+        assert dots == []
+        return
+    assert [dot.value for dot in dots] == sorted(dot.value for dot in dots)
+    assert all(4 <= dot.x <= 96 for dot in dots)
+    assert dots[0].labelled
+    assert dots[0].value == different[0]
+    assert dots[-1].labelled
+    assert dots[-1].value == different[-1]
+
+
+@given(st.text(), st.integers(10, 60))
+def test_shortened_text_is_safe_and_short(text: str, most: int) -> None:
+    shown = short(text, most)
+    page = Page(shown)
+    assert {tag for tag, _ in page.elements} <= {"span"}
+    if len(text) > most:
+        assert "title" in page.attributes("span")[0]
