@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -69,6 +70,16 @@ class Call:
     symbols: dict[str, str] = field(default_factory=dict)
     """What a symbol stands for, as `L['x'].size()[0]`."""
     refusals: list[Refusal] = field(default_factory=list)
+
+    @cached_property
+    def duck_groups(self) -> list[frozenset[str]]:
+        """Names of sizes that had one symbol since they had the same value, in groups."""
+        groups: list[frozenset[str]] = []
+        for relation, duck in self.installed:
+            if duck:
+                joined = relation.names.union(*(g for g in groups if g & relation.names))
+                groups = [group for group in groups if not group & joined] + [joined]
+        return groups
 
     def value(self, pair: Pair) -> int | str | None:
         """A size, or a scalar's text; None where the call has no such input."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from pgo_advisor.history import Call, Frame, Pair
+from pgo_advisor.history import Call, Frame, Pair, pair_of
 from pgo_advisor.predict import Marked, Prediction, Predictor, Range
 
 
@@ -76,11 +76,19 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
 
 
 def _candidates(predictor: Predictor) -> list[Pair]:
+    # what shares a symbol by duck sizing gets one of its own when it is declared
+    shared = {
+        pair_of(name)
+        for call in predictor.calls
+        for relation, duck in call.installed
+        if duck
+        for name in relation.names
+    }
     return [
         pair
         for pair in predictor.varying
         if pair not in predictor.pinned
-        and pair not in predictor.given
+        and (pair not in predictor.given or pair in shared)
         and not pair.source.endswith("._base")
         and _varies_at_equal_rank(pair, predictor.calls)
     ]

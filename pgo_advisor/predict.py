@@ -123,6 +123,13 @@ class Predictor:
             )
         if any(pair in self.varying and marked(*pair) for pair in self.never):
             yield "parameters, buffers or ints of modules were never symbols in this run", avoided
+        if any(
+            _is_marked(name, call, marked)
+            for call in self.calls
+            for group in call.duck_groups
+            for name in group
+        ):
+            yield "sizes that shared a symbol by duck sizing are declared apart", avoided
         if strange := [pair for pair in self._never_symbols if marked(*pair)]:
             declared = {pair.source for pair in self.varying if marked(*pair)}
             beside = all(pair.source in declared for pair in strange)
@@ -383,14 +390,29 @@ def _contiguous(tensor: Tensor) -> bool:
 def _guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
     """Whether the shape guards of the founder's recorded graph let the call pass.
 
-    An equality by duck sizing goes when one of its sides is declared: it gets a symbol of its own.
+    An equality by duck sizing goes when one of its sides is declared: it gets a symbol of its own. Of which
+    side another guard on their common symbol speaks is not recorded, so one that it fits is enough.
     """
+    groups = [
+        group
+        for group in founder.duck_groups
+        if any(_is_marked(name, founder, marked) for name in group)
+    ]
     for relation, duck in founder.installed:
-        if duck and any(_is_marked(name, founder, marked) for name in relation.names):
+        shared = [group for group in groups if group & relation.names]
+        if duck and shared:
             continue
         values = {name: call.number(name) for name in relation.names}
-        known = {name: value for name, value in values.items() if value is not None}
-        if relation.holds(known) is False:
+        readings = [values] + [
+            {**values, **dict.fromkeys(group & relation.names, call.number(member))}
+            for group in shared
+            for member in group
+        ]
+        if all(
+            relation.holds({name: value for name, value in reading.items() if value is not None})
+            is False
+            for reading in readings
+        ):
             return False
     return True
 

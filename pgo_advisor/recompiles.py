@@ -1,8 +1,7 @@
 """Why each recompile happened: PyTorch's reasons and the real inputs, both.
 
-A reason names only the first guard that failed, against each earlier graph. Of these graphs the most
-general one tells most: what it refused is what no declaration of sizes had covered yet. What else
-differs from it the recorded inputs show.
+A reason names only the first guard that failed, against each earlier graph. What else differs from a
+graph the recorded inputs show.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Seen
 from pgo_advisor.history import Call, Frame, Pair
+from pgo_advisor.predict import SIZE_CAUSES
 
 _BY_GUARD = {
     "ID_MATCH": CauseKind.object_identity,
@@ -51,36 +51,58 @@ _SYMBOLIC = {
 def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) -> tuple[Seen, ...]:
     """The causes of the frame's compile at `position` (> 0), the main one first, never empty.
 
-    `failures` are its rows of the table guard_failures.
+    `failures` are its rows of the table guard_failures. The main cause is what keeps the call from the graph
+    that is nearest to it: one that differs in sizes only, and of these the most general one. What else
+    differs from that graph follows, then PyTorch's first reason, if it is another.
     """
     call = frame.calls[position]
-    earlier = {other.compile: other for other in frame.calls[:position]}
+    earlier = frame.calls[:position]
+    reasons = {row["against"]: row for row in reversed(failures)}
     seen: list[Seen] = []
     if call.outcome == "limit":
-        seen.append(Seen(CauseKind.recompile_limit, text=None))
-    best = max(
-        failures,
-        key=lambda row: (_generality(earlier.get(row["against"])), -row["order"]),
-        default=None,
-    )
-    if best is not None:
-        graph = earlier.get(best["against"])
-        seen.append(_reason(best, graph, call))
-    else:
-        graph = max(earlier.values(), key=_generality)
-    if graph is not None:
-        named = {(cause.kind, cause.source, cause.dim) for cause in seen}
-        sources = {cause.source for cause in seen if cause.kind is CauseKind.tensor_rank}
-        seen += (
-            cause
-            for cause in _differences(graph, call)
-            if (cause.kind, cause.source, cause.dim) not in named and cause.source not in sources
+        seen.append(Seen(CauseKind.recompile_limit))
+    candidates = []
+    for age, graph in enumerate(reversed(earlier)):
+        row = reasons.get(graph.compile)
+        causes = [] if row is None else [_reason(row, graph, call)]
+        causes += _differences(graph, call)
+        structural = sum(cause.kind not in SIZE_CAUSES for cause in causes)
+        candidates.append(
+            (bool(structural), -len(graph.symbolic - graph.pinned), age, graph, causes)
         )
+    *_, nearest, causes = min(candidates, key=lambda candidate: candidate[:3])
+    if failures:
+        first = next((graph for graph in earlier if graph.compile == failures[0]["against"]), None)
+        reason = _reason(failures[0], first, call)
+        free = nearest.symbolic - nearest.pinned
+        if reason.source is None or Pair(reason.source, reason.dim) not in free:
+            causes.append(reason)
+    for cause in causes:
+        known = {(other.kind, other.source, other.dim) for other in seen}
+        if (cause.kind, cause.source, cause.dim) not in known and not _follows(cause, causes):
+            seen.append(cause)
     return tuple(seen) or (Seen(CauseKind.unknown),)
 
 
-def _generality(call: Call | None) -> int:
-    return -1 if call is None else len(call.symbolic - call.pinned)
+def _follows(cause: Seen, causes: Iterable[Seen]) -> bool:
+    """Whether a cause is only the consequence of another one, or says the same less precisely."""
+    others = [other for other in causes if other is not cause]
+    here = {other.kind for other in others if other.source == cause.source}
+    if cause.kind is CauseKind.object_type:
+        return CauseKind.tensor_type in here
+    if cause.text is not None:
+        return False
+    if cause.kind is CauseKind.tensor_size:
+        return CauseKind.tensor_rank in here
+    if cause.kind is CauseKind.tensor_stride:
+        return CauseKind.tensor_stride in here
+    if cause.kind is CauseKind.tensor_dispatch_keys:
+        return any(
+            other.kind in (CauseKind.global_state, CauseKind.grad_mode)
+            or (other.kind is CauseKind.tensor_dispatch_keys and other.text is not None)
+            for other in others
+        )
+    return False
 
 
 def _reason(row: Mapping[str, Any], graph: Call | None, call: Call) -> Seen:
