@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from pgo_advisor.guarding import Marked
 from pgo_advisor.history import Call, Frame, Pair, pair_of
-from pgo_advisor.predict import Marked, Prediction, Predictor, Range
+from pgo_advisor.predict import Prediction, Predictor, Range
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Seen
+from pgo_advisor.guarding import SIZE_CAUSES
 from pgo_advisor.history import Call, Frame, Pair
-from pgo_advisor.predict import SIZE_CAUSES
 
 _BY_GUARD = {
     "ID_MATCH": CauseKind.object_identity,
@@ -97,7 +97,7 @@ def _follows(cause: Seen, causes: Iterable[Seen]) -> bool:
     if cause.kind is CauseKind.tensor_stride:
         return CauseKind.tensor_stride in here
     if cause.kind is CauseKind.tensor_dispatch_keys:
-        return any(
+        return CauseKind.tensor_device in here or any(
             other.kind in (CauseKind.global_state, CauseKind.grad_mode)
             or (other.kind is CauseKind.tensor_dispatch_keys and other.text is not None)
             for other in others

@@ -1,0 +1,113 @@
+"""Whether the guards of a recorded graph, other than those on structure, would let another call pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from pgo_advisor.automatic import inferred_strides
+from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.history import Call, Pair, Tensor
+
+SIZE_CAUSES = frozenset(
+    {
+        CauseKind.tensor_size,
+        CauseKind.tensor_stride,
+        CauseKind.int_value,
+        CauseKind.float_value,
+        CauseKind.zero_one,
+        CauseKind.symbolic_range,
+        CauseKind.equal_dims,
+        CauseKind.divisibility,
+        CauseKind.symbolic_relation,
+        CauseKind.entry_deleted,
+        CauseKind.recompile_limit,
+        CauseKind.unknown,
+    }
+)
+"""Causes that the replay decides by itself, from sizes and values, or that say nothing of the inputs."""
+
+Marked = Callable[[str, int | None], bool]
+"""Whether the advice makes a pair dynamic, as `(source, dim)`."""
+
+
+def strides_fit(founder: Call, call: Call, dynamic: Collection[Pair]) -> bool:
+    for source, tensor in founder.tensors.items():
+        other = call.tensors.get(source)
+        if other is None or (tensor.size == other.size and tensor.stride == other.stride):
+            continue
+        if len(tensor.size) != len(other.size):
+            return False
+        if not any(Pair(source, dim) in dynamic for dim in range(len(tensor.size))):
+            if tensor.stride != other.stride:
+                return False
+        elif not _stride_follows(tensor, other):
+            return False
+    return True
+
+
+def _stride_follows(tensor: Tensor, other: Tensor) -> bool:
+    for dim, atom in enumerate(inferred_strides(tensor)):
+        stride = other.stride[dim]
+        if isinstance(atom, str):
+            base = int(atom[2:-1])
+            size, base_stride = other.size[base], other.stride[base]
+            if None not in (size, base_stride, stride) and stride != size * base_stride:  # type: ignore[operator]
+                return False
+        elif (atom in (0, 1) and stride != atom) or (stride in (0, 1) and stride != atom):
+            return False
+    return _contiguous(tensor) == _contiguous(other)
+
+
+def _contiguous(tensor: Tensor) -> bool:
+    expected = 1
+    for size, stride in zip(reversed(tensor.size), reversed(tensor.stride), strict=True):
+        if size is None or stride is None:
+            return True
+        if size != 1 and stride != expected:
+            return False
+        expected *= max(size, 1)
+    return True
+
+
+def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
+    """Whether the shape guards of the founder's recorded graph let the call pass.
+
+    An equality by duck sizing goes when one of its sides is declared: it gets a symbol of its own. Of which
+    side another guard on their common symbol speaks is not recorded, so one that it fits is enough.
+    """
+    groups = [
+        group
+        for group in founder.duck_groups
+        if any(is_marked(name, founder, marked) for name in group)
+    ]
+    for relation, duck in founder.installed:
+        shared = [group for group in groups if group & relation.names]
+        if duck and shared:
+            continue
+        values = {name: call.number(name) for name in relation.names}
+        readings = [values] + [
+            {**values, **dict.fromkeys(group & relation.names, call.number(member))}
+            for group in shared
+            for member in group
+        ]
+        if all(
+            relation.holds({name: value for name, value in reading.items() if value is not None})
+            is False
+            for reading in readings
+        ):
+            return False
+    return True
+
+
+def is_marked(name: str, call: Call, marked: Marked) -> bool:
+    source, _, rest = name.partition(".size()[")
+    return marked(source, int(rest.rstrip("]"))) if rest else marked(source, None)
+
+
+def paths_agree(founder: Call, call: Call, varying: Collection[Pair]) -> bool:
+    """Different graphs from the same symbols are different branches."""
+    if founder.path is None or call.path is None or founder.path == call.path:
+        return True
+    return {pair for pair in varying if pair in founder.symbolic} != {
+        pair for pair in varying if pair in call.symbolic
+    }

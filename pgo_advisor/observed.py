@@ -1,0 +1,80 @@
+"""What the recorded calls of a frame tell of its inputs: which vary, which are pinned, which were given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pgo_advisor.history import Call, Pair
+
+
+def pairs(call: Call) -> list[Pair]:
+    pairs = [
+        Pair(source, dim)
+        for source, tensor in call.tensors.items()
+        for dim in range(len(tensor.size))
+    ]
+    return pairs + [
+        Pair(source, None) for source, scalar in call.scalars.items() if scalar.kind == "int"
+    ]
+
+
+def varying_pairs(calls: Sequence[Call]) -> dict[Pair, int]:
+    """Pairs with several values, with how many; a tensor whose rank changes has all its dims here."""
+    values: dict[Pair, set[int | str]] = {}
+    ranks: dict[str, set[int]] = {}
+    for call in calls:
+        for source, tensor in call.tensors.items():
+            ranks.setdefault(source, set()).add(len(tensor.size))
+        for pair in [*pairs(call), *(Pair(source, None) for source in call.scalars)]:
+            if (value := call.value(pair)) is not None:
+                values.setdefault(pair, set()).add(value)
+    return {
+        pair: len(found)
+        for pair, found in values.items()
+        if len(found) > 1 or (pair.dim is not None and len(ranks[pair.source]) > 1)
+    }
+
+
+def pinned_pairs(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozenset[Pair]:
+    """Pairs that the code pins, whatever is declared.
+
+    A pin counts in a compile in which everything that varies was a symbol: against a partner that
+    was still static it proves nothing.
+    """
+    pinned: dict[Pair, bool] = {}
+    for call in calls:
+        if all(pair in call.symbolic or call.value(pair) is None for pair in varying):
+            for pair in call.symbolic:
+                pinned[pair] = pinned.get(pair, True) and pair in call.pinned
+    return frozenset(pair for pair, always in pinned.items() if always)
+
+
+def given_pairs(calls: Sequence[Call]) -> frozenset[Pair]:
+    """Pairs that were symbols in the first compile that had them: marked, listed, or profiled before."""
+    seen: set[Pair] = set()
+    given: set[Pair] = set()
+    for call in calls:
+        fresh = {*pairs(call), *(Pair(source, None) for source in call.scalars)} - seen
+        given.update(pair for pair in fresh if pair in call.symbolic and pair not in call.marked)
+        seen |= fresh
+    return frozenset(given)
+
+
+def never_automatic(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozenset[Pair]:
+    """Pairs that automatic dynamic passed over: of parameters and buffers, and ints that stayed constants
+    although they had had two values before."""
+    never: set[Pair] = set()
+    seen: dict[Pair, set[int | str]] = {}
+    for call in calls:
+        for pair in varying:
+            value = call.value(pair)
+            if value is None:
+                continue
+            if pair.dim is not None:
+                if call.tensors[pair.source].is_parameter and pair not in call.symbolic:
+                    never.add(pair)
+            else:
+                seen.setdefault(pair, set()).add(value)
+                if len(seen[pair]) > 1 and pair not in call.symbolic and call.dynamic != "false":
+                    never.add(pair)
+    return frozenset(never)
