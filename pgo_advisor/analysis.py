@@ -208,6 +208,21 @@ def _release(
 
 def _notes(advised: Advised, tables: Tables) -> Iterable[str]:
     yield from advised.dynamic_sources.notes
+    touching = [advice for advice in advised.advice if advice.also_touches and advice.list_entry]
+    if touching:
+        entries = ", ".join(dict.fromkeys(advice.list_entry or "" for advice in touching[:4]))
+        frames = list(dict.fromkeys(name for advice in touching for name in advice.also_touches))
+        more = f" and {len(frames) - 4} more" if len(frames) > 4 else ""
+        marks = (
+            "; marks in the code (pgo-advisor snippet) do not"
+            if all(advice.code for advice in touching)
+            else ""
+        )
+        yield (
+            f"The list works by name: {entries} also makes the input dynamic in "
+            f"{', '.join(frames[:4])}{more}, where it never varied, which can cost compiles or break code that "
+            f"needs the size as a number{marks}."
+        )
     if not len(tables.compiles):
         yield (
             "A PGO profile alone tells which sizes varied, not what that cost: no compile is counted and "
