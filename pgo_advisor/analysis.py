@@ -220,8 +220,8 @@ def _notes(advised: Advised, tables: Tables) -> Iterable[str]:
         )
         yield (
             f"The list works by name: {entries} also makes the input dynamic in "
-            f"{', '.join(frames[:4])}{more}, where it never varied, which can cost compiles or break code that "
-            f"needs the size as a number{marks}."
+            f"{', '.join(frames[:4])}{more}, where it never varied, which can cost compiles or break code "
+            f"that needs the size as a number{marks}."
         )
     if not len(tables.compiles):
         yield (

@@ -26,7 +26,9 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     @cache
     def unpacked(version: str, name: str) -> Path:
         packed = TRACES / version / name
-        logs = sorted(packed.glob("*.gz")) if packed.is_dir() else [packed.with_name(f"{name}.log.gz")]
+        logs = (
+            sorted(packed.glob("*.gz")) if packed.is_dir() else [packed.with_name(f"{name}.log.gz")]
+        )
         target = folder / version / name
         target.mkdir(parents=True)
         for log in logs:

@@ -32,7 +32,8 @@ def test_the_first_ten_lines_say_what_to_do(trace: Trace) -> None:
     assert first[0].startswith("3 compiles took ")
     assert "3 compiles become 1" in first[1]
     assert (
-        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['ids']:0,L['ids']:1,L['mask']:0,L['mask']:1\"" in first
+        "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['ids']:0,L['ids']:1,L['mask']:0,L['mask']:1\""
+        in first
     )
     assert "    torch._dynamo.mark_dynamic(ids, 1)" in first
 
@@ -82,7 +83,9 @@ def test_an_output_that_exists_is_kept(trace: Trace, tmp_path: Path, option: str
 
 
 def test_an_output_that_cannot_be_written(trace: Trace, tmp_path: Path) -> None:
-    result = run("analyze", trace("2.13.0", "s01_batch_dim"), "--json", tmp_path / "no" / "out.json")
+    result = run(
+        "analyze", trace("2.13.0", "s01_batch_dim"), "--json", tmp_path / "no" / "out.json"
+    )
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
 
@@ -120,7 +123,7 @@ def test_a_wrong_version(trace: Trace) -> None:
 def test_a_run_without_recompiles(trace: Trace, tmp_path: Path) -> None:
     content = trace("2.13.0", "s01_batch_dim").read_bytes()
     log = tmp_path / "once.log"
-    log.write_bytes(content[: content.index(b'\nV', content.index(b'{"compilation_metrics"')) + 1])
+    log.write_bytes(content[: content.index(b"\nV", content.index(b'{"compilation_metrics"')) + 1])
     result = run("analyze", log)
     assert result.exit_code == 0
     assert "Nothing to do" in result.stdout
@@ -144,7 +147,9 @@ def test_the_shell_reads_env_back(trace: Trace) -> None:
         log = trace("2.13.0", name)
         export = run("env", log).stdout
         script = f'{export}printf %s "$TORCH_COMPILE_DYNAMIC_SOURCES"'
-        seen = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
+        seen = subprocess.run(
+            ["sh", "-c", script], capture_output=True, text=True, check=True
+        ).stdout
         assert seen == run("env", log, "--format", "value").stdout.rstrip("\n")
 
 
@@ -178,7 +183,9 @@ def test_the_installed_program_needs_no_torch(trace: Trace) -> None:
 
 
 def test_a_reader_that_stops_early(trace: Trace) -> None:
-    command = f"{sys.executable} -m pgo_advisor analyze {trace('2.13.0', 'r01_bert_varlen')} | head -n 1"
+    command = (
+        f"{sys.executable} -m pgo_advisor analyze {trace('2.13.0', 'r01_bert_varlen')} | head -n 1"
+    )
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -32,7 +32,9 @@ def test_tables_of_a_module_with_two_varying_dims(trace: Trace) -> None:
     assert ids["size"].tolist() == [(2, 8), (2, 12), (4, 12)]
     assert ids["stride"].tolist() == [(8, 1), (12, 1), (12, 1)]
     assert ids["symbolic_dims"].tolist() == [(), (1,), (0, 1)]
-    weight = tables.inputs[tables.inputs["source"].str.endswith("_modules['lin']._parameters['weight']")]
+    weight = tables.inputs[
+        tables.inputs["source"].str.endswith("_modules['lin']._parameters['weight']")
+    ]
     assert weight["is_parameter"].tolist() == [True] * 3
     failures = tables.guard_failures
     assert failures[["compile", "order", "against", "dim"]].values.tolist() == [
@@ -97,7 +99,14 @@ def test_what_tlparse_wrote_gives_the_same_as_the_log(trace: Trace, tmp_path: Pa
 
 def test_all_ranks_output_of_tlparse(trace: Trace, tmp_path: Path) -> None:
     logs = trace("2.13.0", "m01_two_ranks")
-    command = [tlparse.find_tlparse(), "--all-ranks-html", logs, "-o", tmp_path / "out", "--no-browser"]
+    command = [
+        tlparse.find_tlparse(),
+        "--all-ranks-html",
+        logs,
+        "-o",
+        tmp_path / "out",
+        "--no-browser",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     assert ingest([tmp_path / "out"]).tables.compiles["rank"].tolist() == [0, 1, 1]
 
@@ -129,7 +138,9 @@ def assert_same(one: Tables, other: Tables) -> None:
 
 
 class TestDamage:
-    def test_a_log_cut_at_any_record_keeps_what_is_complete(self, trace: Trace, tmp_path: Path) -> None:
+    def test_a_log_cut_at_any_record_keeps_what_is_complete(
+        self, trace: Trace, tmp_path: Path
+    ) -> None:
         content = trace("2.13.0", "s01_batch_dim").read_bytes()
         metrics = [
             content.index(b'{"compilation_metrics"'),
@@ -190,7 +201,9 @@ class TestErrors:
             (b"\0" * 5000, "is nothing that can be analysed"),
         ],
     )
-    def test_files_that_are_nothing_we_know(self, tmp_path: Path, content: bytes, told: str) -> None:
+    def test_files_that_are_nothing_we_know(
+        self, tmp_path: Path, content: bytes, told: str
+    ) -> None:
         path = tmp_path / "file"
         path.write_bytes(content)
         with pytest.raises(InputError, match="file") as error:
@@ -228,8 +241,14 @@ class TestErrors:
         [
             ("echo tlparse 0.3.40", "too old"),
             ("exit 3", "did not tell its version"),
-            ('test "$1" = --version && echo tlparse 0.4.3 && exit 0; echo boom >&2; exit 101', "boom"),
-            ('test "$1" = --version && echo tlparse 0.4.3 && exit 0; sleep 30', "was stopped after 1 s"),
+            (
+                'test "$1" = --version && echo tlparse 0.4.3 && exit 0; echo boom >&2; exit 101',
+                "boom",
+            ),
+            (
+                'test "$1" = --version && echo tlparse 0.4.3 && exit 0; sleep 30',
+                "was stopped after 1 s",
+            ),
             ('test "$1" = --version && echo tlparse 0.4.3; exit 0', "wrote no raw.jsonl"),
         ],
     )
@@ -241,7 +260,9 @@ class TestErrors:
             ingest([trace("2.13.0", "s01_batch_dim")], timeout=1)
         assert told in str(error.value)
 
-    def test_no_tlparse(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trace: Trace) -> None:
+    def test_no_tlparse(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trace: Trace
+    ) -> None:
         monkeypatch.setattr(tlparse.sysconfig, "get_path", lambda name: str(tmp_path))
         monkeypatch.setenv("PATH", str(tmp_path))
         tlparse.find_tlparse.cache_clear()
