@@ -1,0 +1,172 @@
+"""The replay on calls made by hand: what each kind of difference does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from pgo_advisor.history import Call, Frame, Pair, Scalar, Tensor
+from pgo_advisor.plan import choose, declaration
+from pgo_advisor.predict import Predictor, Range
+from pgo_advisor.relations import parse_relation
+
+X0 = Pair("L['x']", 0)
+
+
+def tensor(*size: int, stride: tuple[int, ...] | None = None, parameter: bool = False) -> Tensor:
+    if stride is None:
+        made = [1]
+        for number in reversed(size[1:]):
+            made.insert(0, made[0] * number)
+        stride = tuple(made)
+    return Tensor(size, stride, parameter)
+
+
+def call(
+    number: int,
+    inputs: Mapping[str, Tensor | int],
+    *,
+    symbolic: set[Pair] | None = None,
+    guards: tuple[str, ...] = (),
+    **more: object,
+) -> Call:
+    made = Call(number, "graph", 1.0, "auto", None, symbolic=symbolic or set())
+    for source, value in inputs.items():
+        if isinstance(value, Tensor):
+            made.tensors[source] = value
+        else:
+            made.scalars[source] = Scalar("int", str(value))
+    for text in guards:
+        relation = parse_relation(text)
+        assert relation is not None
+        made.installed.append((relation, False))
+    for name, value in more.items():
+        setattr(made, name, value)
+    return made
+
+
+def frame(*calls: Call) -> Frame:
+    return Frame(0, 0, None, "f", "f.py", 1, frozenset(), False, list(calls))
+
+
+def predicted(made: Frame, *pairs: Pair) -> Range:
+    return Predictor(made).predict(declaration(pairs)).compiles
+
+
+def two_sizes(**more: object) -> Frame:
+    return frame(
+        call(0, {"L['x']": tensor(4, 3)}),
+        call(1, {"L['x']": tensor(5, 3)}, symbolic={X0}, **more),
+    )
+
+
+def test_a_declared_dim_takes_every_size() -> None:
+    assert predicted(two_sizes()) == Range(2, 2)
+    assert predicted(two_sizes(), X0) == Range(1, 1)
+
+
+def test_the_wrong_dim_saves_nothing() -> None:
+    assert predicted(two_sizes(), Pair("L['x']", 1)).low == 2
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_sizes_zero_and_one_have_graphs_of_their_own(size: int) -> None:
+    made = frame(
+        call(0, {"L['x']": tensor(4, 3)}),
+        call(1, {"L['x']": tensor(size, 3, stride=(3, 1))}),
+        call(2, {"L['x']": tensor(6, 3)}, symbolic={X0}),
+    )
+    assert predicted(made, X0) == Range(2, 2)
+
+
+def test_structure_keeps_graphs_apart() -> None:
+    made = two_sizes(structure={("EQUALS_MATCH", "L['mode']"): "b"})
+    made.calls[0].structure["EQUALS_MATCH", "L['mode']"] = "a"
+    assert predicted(made, X0) == Range(2, 2)
+
+
+def test_what_is_guarded_on_one_side_only_does_not() -> None:
+    assert predicted(two_sizes(structure={("TYPE_MATCH", "L['mode']"): "b"}), X0) == Range(1, 1)
+
+
+def test_a_branch_on_the_size_keeps_graphs_apart() -> None:
+    made = frame(
+        call(0, {"L['x']": tensor(7)}),
+        call(1, {"L['x']": tensor(9)}, symbolic={X0}, guards=("2 <= L['x'].size()[0] <= 16",)),
+        call(2, {"L['x']": tensor(20)}, symbolic={X0}, guards=("17 <= L['x'].size()[0]",)),
+    )
+    assert predicted(made) == Range(3, 3)
+    assert predicted(made, X0) == Range(2, 2)
+
+
+def test_a_marked_tensor_does_not_fit_a_graph_of_an_unmarked_one() -> None:
+    made = two_sizes()
+    made.calls[1].marked.add(X0)
+    assert predicted(made, X0).low == 2
+
+
+def test_parameters_are_static_unless_declared() -> None:
+    w = Pair("L['w']", 0)
+    made = frame(*(call(n, {"L['w']": tensor(n + 2, parameter=True)}) for n in range(3)))
+    assert predicted(made) == Range(3, 3)
+    # they were never symbols, so nothing is claimed to be exact
+    assert predicted(made, w) == Range(1, 3)
+
+
+def test_transposed_and_contiguous_tensors_need_two_graphs() -> None:
+    made = frame(
+        call(0, {"L['x']": tensor(4, 3)}),
+        call(1, {"L['x']": tensor(5, 3, stride=(1, 5))}, symbolic={X0}),
+    )
+    assert predicted(made, X0).low == 2
+
+
+def test_an_int_that_the_code_pins() -> None:
+    k = Pair("L['k']", None)
+    made = frame(
+        call(0, {"L['k']": 2}),
+        call(1, {"L['k']": 3}, symbolic={k}, pinned={k}),
+        call(2, {"L['k']": 4}, symbolic={k}, pinned={k}),
+    )
+    assert predicted(made, k) == Range(3, 3)
+    assert choose([made], by_dim=True).pairs == ()
+
+
+def test_sizes_that_were_never_symbols_together_are_a_range() -> None:
+    y0 = Pair("L['y']", 0)
+    made = frame(
+        call(0, {"L['x']": tensor(4), "L['y']": tensor(7)}),
+        call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
+        call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={y0}),
+    )
+    made.calls[2].dynamic = made.calls[1].dynamic = made.calls[0].dynamic = "false"
+    prediction = Predictor(made).predict(declaration([X0, y0]))
+    assert prediction.compiles == Range(1, 3)
+    assert prediction.reasons
+
+
+def test_the_limit_leaves_the_upper_end_open() -> None:
+    made = two_sizes()
+    made.calls.append(Call(2, "limit", 0.0, "auto", None))
+    assert predicted(made, X0) == Range(1, None)
+
+
+def test_a_recording_that_the_replay_does_not_explain_is_not_exact() -> None:
+    same = {"L['x']": tensor(4)}
+    made = frame(call(0, same), call(1, same))
+    prediction = Predictor(made).predict(declaration([]))
+    assert prediction.reasons
+    assert prediction.compiles == Range(1, 2)
+
+
+def test_entries_that_save_nothing_are_left_out() -> None:
+    # y changes its size just when the mode does, which needs a graph of its own anyway
+    made = frame(
+        call(0, {"L['x']": tensor(4), "L['y']": tensor(7)}),
+        call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
+        call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={X0, Pair("L['y']", 0)}),
+    )
+    for number, mode in enumerate("aab"):
+        made.calls[number].structure["EQUALS_MATCH", "L['mode']"] = mode
+    assert choose([made], by_dim=True).pairs == (X0,)
