@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.dynamic_sources import Entry, SourceList, encode
 from pgo_advisor.findings import Advice, CallSite, Finding, FrameReport, Recompile, Verdict
 from pgo_advisor.history import Frame, Pair, frames_of, rows
@@ -146,6 +147,8 @@ def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...]) -> FrameRepor
     elif saves:
         verdict = Verdict.marking_helps
         why = f"{compiles} compiles become {_range(predicted)}"
+    elif CauseKind.marking_changed in causes:
+        verdict, why = Verdict.marking_helps, "mark it before the first call as well"
     else:
         verdict = Verdict.marking_does_not_help
         named = ", ".join(kind.value for kind, _ in causes.most_common(3))

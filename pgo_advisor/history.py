@@ -81,6 +81,16 @@ class Call:
                 groups = [group for group in groups if not group & joined] + [joined]
         return groups
 
+    def equal_pairs(self, pair: Pair) -> set[Pair]:
+        """The pairs that the graph requires to be equal to this one."""
+        equal = set()
+        for relation, _ in self.installed:
+            if names := relation.equal_names():
+                left, right = map(pair_of, names)
+                if pair in (left, right):
+                    equal |= {other for other in (left, right) if other not in (pair, None)}
+        return equal
+
     def value(self, pair: Pair) -> int | str | None:
         """A size, or a scalar's text; None where the call has no such input."""
         if pair.dim is None:

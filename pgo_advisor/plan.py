@@ -108,7 +108,7 @@ def _varies_at_equal_rank(pair: Pair, calls: Sequence[Call]) -> bool:
 
 
 def _prune(pairs: list[Pair], predictors: dict[int, Predictor]) -> list[Pair]:
-    """Drops what can be left out without more predicted compiles.
+    """Drops what can be left out without more predicted compiles, and without a doubt.
 
     Pairs that took the same sizes in the same calls stand or fall together: one of each such class is tried.
     """
@@ -118,19 +118,27 @@ def _prune(pairs: list[Pair], predictors: dict[int, Predictor]) -> list[Pair]:
     kept = list(pairs)
     for members in reversed(list(classes.values())):
         affected = [p for p in predictors.values() if any(pair in p.varying for pair in members)]
-        now = _total(affected, declaration(kept))
-        without_one = [pair for pair in kept if pair != members[0]]
-        if _total(affected, declaration(without_one)) > now:
+        if _needed(members[:1], kept, affected):
             continue
-        without = [pair for pair in kept if pair not in members]
-        if _total(affected, declaration(without)) <= now:
-            kept = without
-        else:
-            for pair in members:
-                rest = [other for other in kept if other != pair]
-                if _total(affected, declaration(rest)) <= now:
-                    kept = rest
+        if not _needed(members, kept, affected):
+            kept = [pair for pair in kept if pair not in members]
+            continue
+        for pair in members:
+            if not _needed([pair], kept, affected):
+                kept.remove(pair)
     return kept
+
+
+def _needed(pairs: Sequence[Pair], kept: Sequence[Pair], predictors: Sequence[Predictor]) -> bool:
+    """Whether leaving out these pairs may cost a compile: a recorded one, or one that no record shows."""
+    marked, without = declaration(kept), declaration([pair for pair in kept if pair not in pairs])
+    for predictor in predictors:
+        before, after = predictor.predict(marked), predictor.predict(without)
+        if after.compiles.low > before.compiles.low:
+            return True
+        if any(predictor.loses(pair, after) for pair in pairs):
+            return True
+    return False
 
 
 def _history(pair: Pair, predictors: dict[int, Predictor]) -> object:
@@ -142,7 +150,3 @@ def _history(pair: Pair, predictors: dict[int, Predictor]) -> object:
             if pair in predictor.varying
         ),
     )
-
-
-def _total(predictors: Iterable[Predictor], marked: Marked) -> int:
-    return sum(predictor.predict(marked).compiles.low for predictor in predictors)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pgo_advisor.automatic import AutomaticDynamic
+from pgo_advisor.decisions import installed_decisions
 from pgo_advisor.guarding import (
     SIZE_CAUSES,
     Marked,
@@ -22,6 +23,7 @@ from pgo_advisor.guarding import (
 )
 from pgo_advisor.history import Call, Frame, Pair
 from pgo_advisor.observed import given_pairs, never_automatic, pairs, pinned_pairs, varying_pairs
+from pgo_advisor.relations import Relation
 
 
 class Range(NamedTuple):
@@ -81,16 +83,37 @@ class Predictor:
         self.given = given_pairs(self.calls)
         constant = {pair for call in self.calls for pair in pairs(call) if pair not in self.varying}
         self._never_symbols = constant.difference(seen, *(call.symbolic for call in self.calls))
+        self._installed_decisions: dict[int, list[Relation]] = {}
         self.self_check = self._replays_as_recorded()
 
     def predict(self, marked: Marked, *, unbacked: Collection[Pair] = ()) -> Prediction:
         """The frame's compiles with `marked` pairs dynamic, the `unbacked` ones for sizes 0 and 1 too."""
         graphs = self._replay(marked, unbacked=unbacked)
-        low = len(graphs) + sum(call.outcome != "limit" for call in self._blind)
+        low = len(graphs) + sum(
+            call.outcome != "limit" or self._refused_by_all(call, graphs) for call in self._blind
+        )
         doubts = list(self._doubts(graphs, marked, low))
         further = [more for _, more in doubts]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
         return Prediction(Range(low, high), tuple(reason for reason, _ in doubts), tuple(graphs))
+
+    def loses(self, pair: Pair, prediction: Prediction) -> bool:
+        """Whether calls that are not recorded, since they compiled nothing, may compile as is predicted.
+
+        The recorded graphs took any size of the pair, the predicted ones in their place do not. After the
+        recompile limit was hit no call is recorded at all.
+        """
+        if pair in self.varying and any(call.outcome == "limit" for call in self._blind):
+            return True
+        return any(
+            pair in call.symbolic
+            and pair not in call.pinned
+            and pair not in graph.dynamic
+            and graph.founder.value(pair) not in (None, 0, 1)
+            and call.equal_pairs(pair) <= graph.dynamic
+            for graph in prediction.graphs
+            for call in graph.calls
+        )
 
     def _doubts(
         self, graphs: Sequence[Graph], marked: Marked, low: int
@@ -124,6 +147,13 @@ class Predictor:
             )
         if any(call.outcome == "limit" for call in self.frame.calls):
             yield "after the recompile limit was hit, nothing more was recorded", None
+
+    def _refused_by_all(self, call: Call, graphs: Sequence[Graph]) -> bool:
+        """Whether no graph would take a call of which only PyTorch's reasons are known."""
+        refusing = {
+            refusal.against for refusal in call.refusals if refusal.cause not in SIZE_CAUSES
+        }
+        return all(refusing & {member.compile for member in graph.calls} for graph in graphs)
 
     def _replays_as_recorded(self) -> bool:
         graphs = self._replay(lambda source, dim: False)
@@ -226,22 +256,17 @@ class Predictor:
         """Which of `other`'s decisions fails first for `call`; None if its graph takes the call."""
         if guards_hold(other, call, marked):
             return None
-        for index, decision in enumerate(other.decisions):
+        for index, decision in enumerate(self._decisions(other)):
             values = {name: call.number(other.symbols.get(name, name)) for name in decision.names}
             known = {name: value for name, value in values.items() if value is not None}
-            if decision.holds(known) is False and not self._never_installed(other, index, marked):
+            if decision.holds(known) is False:
                 return index
         return -1
 
-    def _never_installed(self, other: Call, index: int, marked: Marked) -> bool:
-        """Whether some call passes all of `other`'s installed guards and fails this decision."""
-        decision = other.decisions[index]
-        for call in self.calls:
-            values = {name: call.number(other.symbols.get(name, name)) for name in decision.names}
-            known = {name: value for name, value in values.items() if value is not None}
-            if decision.holds(known) is False and guards_hold(other, call, marked):
-                return True
-        return False
+    def _decisions(self, call: Call) -> list[Relation]:
+        if call.compile not in self._installed_decisions:
+            self._installed_decisions[call.compile] = installed_decisions(call)
+        return self._installed_decisions[call.compile]
 
     def _unseen_together(self, graphs: Sequence[Graph]) -> int:
         """How many calls share a graph on trust: what varies among them was never symbolic at once."""

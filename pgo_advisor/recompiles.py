@@ -66,11 +66,12 @@ def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) ->
         row = reasons.get(graph.compile)
         causes = [] if row is None else [_reason(row, graph, call)]
         causes += _differences(graph, call)
-        structural = sum(cause.kind not in SIZE_CAUSES for cause in causes)
-        candidates.append(
-            (bool(structural), -len(graph.symbolic - graph.pinned), age, graph, causes)
-        )
-    *_, nearest, causes = min(candidates, key=lambda candidate: candidate[:3])
+        structural = any(cause.kind not in SIZE_CAUSES for cause in causes)
+        # graphs of another backend can fail by a size first, so the one that tells of it comes first
+        backend = any(cause.kind is CauseKind.backend_changed for cause in causes)
+        free = len(graph.symbolic - graph.pinned)
+        candidates.append((not backend, structural, -free, age, graph, causes))
+    *_, nearest, causes = min(candidates, key=lambda candidate: candidate[:4])
     if failures:
         first = next((graph for graph in earlier if graph.compile == failures[0]["against"]), None)
         reason = _reason(failures[0], first, call)
@@ -90,8 +91,13 @@ def _follows(cause: Seen, causes: Iterable[Seen]) -> bool:
     here = {other.kind for other in others if other.source == cause.source}
     if cause.kind is CauseKind.object_type:
         return CauseKind.tensor_type in here
+    if cause.kind is CauseKind.marking_changed and cause.source is None:
+        # since 2.13 the reason does not say which tensor it was
+        return any(other.kind is CauseKind.marking_changed for other in others)
     if cause.text is not None:
         return False
+    if (cause.source or "").startswith("___get_torch_function_mode_stack"):
+        return any(other.kind is CauseKind.global_state for other in others)
     if cause.kind is CauseKind.tensor_size:
         return CauseKind.tensor_rank in here
     if cause.kind is CauseKind.tensor_stride:
@@ -162,6 +168,9 @@ def _differences(graph: Call, call: Call) -> Iterable[Seen]:
         if old_scalar and old_scalar.value != scalar.value and Pair(source, None) not in free:
             kind = CauseKind.int_value if scalar.kind == "int" else CauseKind.float_value
             yield Seen(kind, source, None, old_scalar.value, scalar.value)
+    for pair in sorted(call.marked - graph.marked, key=str):
+        if pair.source in graph.tensors:
+            yield Seen(CauseKind.marking_changed, pair.source, pair.dim)
     for (guard, source), value in call.structure.items():
         old_value = graph.structure.get((guard, source), value)
         if old_value != value:
@@ -191,7 +200,7 @@ def _structural(guard: str, source: str, old: str, new: str) -> Iterator[Seen]:
         kind = CauseKind.string_value if literal[:1] in "'\"" else CauseKind.constant_value
         yield Seen(kind, source, None, old.rpartition(" == ")[2], literal)
     elif guard in _BY_GUARD:
-        yield Seen(_BY_GUARD[guard], source, None, old, new)
+        yield Seen(_BY_GUARD[guard], source or None, None, old, new)
 
 
 def _changed_fields(old: str, new: str) -> list[str]:

@@ -35,7 +35,10 @@ def expected(name: str) -> dict[str, Any]:
 
 
 def in_release(version: str, name: str) -> dict[str, Any]:
-    """What is expected, with what a release has otherwise (the key `in 2.7.1`)."""
+    """What is expected, with what a release has otherwise (the key `in 2.7.1`).
+
+    `any_of`: one of these pairs is enough. `unknowable`: why no trace shows what the list does here.
+    """
     told = expected(name)
     return {**told, **told.get(f"in {version}", {})}
 
@@ -49,7 +52,7 @@ def test_the_list_is_the_best_and_nothing_more(analysis: Analyses, version: str,
     assert must <= pairs
     assert not pairs & {(source, dim) for source, dim in told.get("never", [])}
     # what a best list has to cover is the whole list, unless the table says that there are several
-    assert pairs == must or told.get("alternatives")
+    assert pairs == must or any(key in told for key in ("any_of", "unknowable"))
 
 
 @pytest.mark.parametrize(("version", "name"), CASES)
@@ -58,7 +61,7 @@ def test_the_prediction_holds(analysis: Analyses, version: str, name: str) -> No
     low, high = result.totals.predicted
     assert low <= told["best"]
     assert high is None or told["best"] <= high
-    assert low == told["best"], "the truth is at the lower end in every program so far"
+    assert low == told["best"] or "unknowable" in told, "the truth is at the lower end so far"
 
 
 @pytest.mark.parametrize(("version", "name"), CASES)
@@ -81,8 +84,8 @@ def test_every_recompile_has_its_cause(analysis: Analyses, version: str, name: s
     for recompile in told["recompiles"]:
         found = by_id[recompile["compile"]]
         seen = {(cause.kind.value, cause.source, cause.dim) for cause in found.causes}
-        wanted = [(c["kind"], c["source"], c["dim"]) for c in recompile["causes"]]
-        also = {(c["kind"], c["source"], c["dim"]) for c in recompile.get("also", [])}
+        wanted = [(c["kind"], c.get("source"), c.get("dim")) for c in recompile["causes"]]
+        also = {(c["kind"], c.get("source"), c.get("dim")) for c in recompile.get("also", [])}
         assert wanted[0] in seen, recompile
         told_kinds = {(kind, source) for kind, source, _ in {*wanted, *also}}
         assert {(kind, source) for kind, source, _ in seen} <= told_kinds, recompile

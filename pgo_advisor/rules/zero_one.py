@@ -11,7 +11,11 @@ def _find(group: Group) -> Iterator[Finding]:
     return finding(
         RULE.id,
         group,
-        group.with_cause(CauseKind.zero_one),
+        (
+            (recompile, cause)
+            for recompile, cause in group.with_cause(CauseKind.zero_one, CauseKind.tensor_size)
+            if cause.kind is CauseKind.zero_one or {"0", "1"} & {cause.expected, cause.actual}
+        ),
         lambda seen: (
             f"{sources(seen)} has size 0 or 1 in some calls, which always has a graph of its own"
         ),
@@ -23,7 +27,7 @@ def _find(group: Group) -> Iterator[Finding]:
 RULE = Rule(
     id="zero-one",
     title="A size is 0 or 1 in some calls",
-    causes=(CauseKind.zero_one,),
+    causes=(CauseKind.zero_one, CauseKind.tensor_size),
     reason=(
         "Sizes 0 and 1 are specialized even for dynamic dims, since broadcasting depends on them: one graph more "
         "for each. If the first call has size 1, as a warm-up often has, the graph that it makes is of no further use."
