@@ -69,8 +69,8 @@ def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) ->
         structural = any(cause.kind not in SIZE_CAUSES for cause in causes)
         # graphs of another backend can fail by a size first, so the one that tells of it comes first
         backend = any(cause.kind is CauseKind.backend_changed for cause in causes)
-        free = len(graph.symbolic - graph.pinned)
-        candidates.append((not backend, structural, -free, age, graph, causes))
+        general = len(graph.symbolic - graph.pinned)
+        candidates.append((not backend, structural, -general, age, graph, causes))
     *_, nearest, causes = min(candidates, key=lambda candidate: candidate[:4])
     if failures:
         first = next((graph for graph in earlier if graph.compile == failures[0]["against"]), None)
