@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from unicodedata import category
 
 from pgo_advisor.findings import Advice
 from pgo_advisor.predict import Range
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\t\n]")
-_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Categories of control and format characters (direction marks, tags), surrogates and line separators."""
 
 
 def visible(text: str, most: int = 0) -> str:
@@ -28,7 +25,7 @@ def visible(text: str, most: int = 0) -> str:
 def _escape(match: re.Match[str]) -> str:
     character = match[0]
     selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
-    if category(character) in _HIDDEN or selects or character == "\u034f":
+    if not character.isprintable() or selects or character == "\u034f":
         return f"\\u{ord(character):04x}"
     return character
 
