@@ -17,8 +17,8 @@ def prices(group: Group, pair: Pair) -> Iterator[str]:
     settings = frozenset().union(*(frame.settings for frame in group.frames))
     if pair.dim is not None and (small := [size for size in (0, 1) if size in values]):
         yield (
-            f"size {' and '.join(map(str, small))} still has a graph of its own; "
-            "TORCH_COMPILE_UNBACKED_SOURCES would avoid that, at the price of data-dependent errors"
+            f"size {' and '.join(map(str, small))} still has a graph of its own (see zero-one for "
+            "what avoids that)"
         )
     branches = [
         cause.user_code or cause.text or ""

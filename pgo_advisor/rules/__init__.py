@@ -13,6 +13,7 @@ from pgo_advisor.rules import (
     float_value,
     global_mode,
     lost_graph,
+    many_inputs,
     marking_changed,
     module_int,
     parameter_shape,
@@ -59,6 +60,7 @@ RULES: dict[str, Rule] = {
         marking_changed,
         ranks_disagree,
         already_dynamic,
+        many_inputs,
         failed_compile,
         unknown_cause,
     )

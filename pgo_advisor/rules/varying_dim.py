@@ -22,6 +22,7 @@ RULE = Rule(
     unless=(
         "Few sizes come again and again and kernels matter more than compiles: pad to a few buckets and keep "
         "it static. Only the last batch of an epoch differs: drop_last=True. Kernels without known divisibility "
-        "can be 1.5 to 3.4 times slower (pytorch 176653). CUDA graphs are recorded for each size anyway."
+        "can be 1.5 to 3.4 times slower (pytorch 176653). CUDA graphs are recorded for each size anyway. The way back: take the entry out, torch._dynamo.mark_static, or "
+        "TORCH_COMPILE_STATIC_SOURCES (2.15)."
     ),
 )
