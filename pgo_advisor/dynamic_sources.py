@@ -78,7 +78,9 @@ def encode(entries: Iterable[Entry], release: TorchRelease | None) -> SourceList
     wanted: dict[Entry, None] = dict.fromkeys(entries)
     if release and not release.has(Capability.DYNAMIC_SOURCES):
         reason = f"PyTorch {release} has no list of dynamic sources; 2.7 and later have"
-        return SourceList((), tuple((entry, reason) for entry in wanted), ())
+        return SourceList(
+            (), tuple((entry, reason) for entry in wanted), (f"{reason}.",) if wanted else ()
+        )
     suffixes = release is not None and release.has(Capability.LIST_DIM_SUFFIX)
     regexes = release is None or release.has(Capability.LIST_REGEX)
 

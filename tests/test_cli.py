@@ -142,6 +142,13 @@ def test_env_is_fit_for_the_release(trace: Trace) -> None:
     assert "--torch-version" in result.stderr
 
 
+def test_a_release_without_the_list(trace: Trace) -> None:
+    result = run("env", trace("2.13.0", "s01_batch_dim"), "--torch-version", "2.6")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "2.7 and later" in result.stderr
+    assert "nothing to declare" not in result.stderr
+
+
 def test_the_shell_reads_env_back(trace: Trace) -> None:
     for name in ("s02_batch_and_seq", "m02_layer_caches", "r01_bert_varlen"):
         log = trace("2.13.0", name)

@@ -27,6 +27,6 @@ def env(paths: tuple[Path, ...], torch_version: str | None, timeout: float, fmt:
     """
     analysis = run_analysis(paths, torch_version, timeout)
     remark_on(analysis)
-    if not analysis.dynamic_sources:
+    if not analysis.advice:
         remark("nothing to declare dynamic: no recorded compile would be saved by it")
     click.echo(analysis.env(fmt), nl=False)
