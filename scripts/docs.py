@@ -24,7 +24,9 @@ def tables() -> str:
     ]
     for name, columns in COLUMNS.items():
         lines += ["", f"## {name}", "", "| column | dtype | meaning |", "|---|---|---|"]
-        lines += [f"| `{column}` | {told.dtype} | {told.meaning} |" for column, told in columns.items()]
+        lines += [
+            f"| `{column}` | {told.dtype} | {told.meaning} |" for column, told in columns.items()
+        ]
     return "\n".join(lines) + "\n"
 
 

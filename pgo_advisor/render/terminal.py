@@ -61,14 +61,15 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
                 "(predicted, not measured)."
             )
         yield Text()
-        yield Text(analysis.env("shell").rstrip(), style="bold green", overflow="fold")
-        yield Text()
+        if analysis.dynamic_sources:
+            yield Text(analysis.env("shell").rstrip(), style="bold green", overflow="fold")
+            yield Text()
         marks = [advice for advice in analysis.advice if advice.code]
         if marks:
+            instead = "or " if analysis.dynamic_sources else ""
+            part = "" if len(marks) == len(analysis.advice) else "in part "
             yield Text(
-                "or in the code, before the call (pgo-advisor snippet shows where):"
-                if len(marks) == len(analysis.advice)
-                else "or in part in the code, before the call (pgo-advisor snippet shows where):"
+                f"{instead}{part}in the code, before the call (pgo-advisor snippet shows where):"
             )
             for advice in marks[:4]:
                 yield Text(f"    {one_line(advice.code or '', 200)}", style="green")
