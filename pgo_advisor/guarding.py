@@ -72,17 +72,22 @@ def _contiguous(tensor: Tensor) -> bool:
 def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
     """Whether the shape guards of the founder's recorded graph let the call pass.
 
-    An equality by duck sizing goes when one of its sides is declared: it gets a symbol of its own. Of which
-    side another guard on their common symbol speaks is not recorded, so one that it fits is enough.
+    Of sizes that are equal by duck sizing each that is declared gets a symbol of its own, the others go on
+    sharing one. Of which of them another guard on their common symbol speaks is not recorded, so one that it
+    fits is enough.
     """
     groups = [
         group
         for group in founder.duck_groups
         if any(is_marked(name, founder, marked) for name in group)
     ]
+    for group in groups:
+        undeclared = {call.number(name) for name in group if not is_marked(name, founder, marked)}
+        if len(undeclared - {None}) > 1:
+            return False
     for relation, duck in founder.installed:
         shared = [group for group in groups if group & relation.names]
-        if duck and shared:
+        if shared and (duck or any(".stride()[" in name for name in relation.names)):
             continue
         values = {name: call.number(name) for name in relation.names}
         readings = [values] + [

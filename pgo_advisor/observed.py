@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pgo_advisor.history import Call, Pair
+from pgo_advisor.history import Call, Pair, pair_of
 
 
 def pairs(call: Call) -> list[Pair]:
@@ -78,3 +78,19 @@ def never_automatic(calls: Sequence[Call], varying: Mapping[Pair, int]) -> froze
                 if len(seen[pair]) > 1 and pair not in call.symbolic and call.dynamic != "false":
                     never.add(pair)
     return frozenset(never)
+
+
+def view_bases(calls: Sequence[Call]) -> dict[Pair, frozenset[Pair]]:
+    """Dims of views with the dims of their bases that they have to equal.
+
+    A view is made anew from its base: if the base's dim is static, so is the view's, whatever is declared.
+    """
+    bases: dict[Pair, set[Pair]] = {}
+    for call in calls:
+        for relation, duck in call.installed:
+            if not duck and (names := relation.equal_names()):
+                left, right = map(pair_of, names)
+                for pair, other in ((left, right), (right, left)):
+                    if pair and other and other.source == f"{pair.source}._base":
+                        bases.setdefault(pair, set()).add(other)
+    return {pair: frozenset(found) for pair, found in bases.items()}

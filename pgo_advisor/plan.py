@@ -33,7 +33,7 @@ class Plan:
         """Compiles and seconds that the job would lose without this pair, the others being declared."""
         saved, seconds = Range(0, 0), 0.0
         for key, predictor in self.predictors.items():
-            if pair in predictor.varying:
+            if predictor.concerns(pair):
                 with_pair = self.predictions[key]
                 without = predictor.predict(self.marked(without=[pair]))
                 gain = max(0, without.compiles.low - with_pair.compiles.low)
@@ -85,13 +85,17 @@ def _candidates(predictor: Predictor) -> list[Pair]:
         if duck
         for name in relation.names
     }
-    return [
+    found = [
         pair
         for pair in predictor.varying
         if pair not in predictor.pinned
         and (pair not in predictor.given or pair in shared)
         and not pair.source.endswith("._base")
         and _varies_at_equal_rank(pair, predictor.calls)
+    ]
+    return [
+        *found,
+        *dict.fromkeys(base for pair in found for base in predictor.bases.get(pair, ())),
     ]
 
 
@@ -117,7 +121,7 @@ def _prune(pairs: list[Pair], predictors: dict[int, Predictor]) -> list[Pair]:
         classes[_history(pair, predictors)].append(pair)
     kept = list(pairs)
     for members in reversed(list(classes.values())):
-        affected = [p for p in predictors.values() if any(pair in p.varying for pair in members)]
+        affected = [p for p in predictors.values() if any(map(p.concerns, members))]
         if _needed(members[:1], kept, affected):
             continue
         if not _needed(members, kept, affected):
@@ -147,6 +151,6 @@ def _history(pair: Pair, predictors: dict[int, Predictor]) -> object:
         tuple(
             (key, tuple(call.value(pair) for call in predictor.calls))
             for key, predictor in predictors.items()
-            if pair in predictor.varying
+            if predictor.concerns(pair)
         ),
     )

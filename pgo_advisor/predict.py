@@ -22,7 +22,14 @@ from pgo_advisor.guarding import (
     strides_fit,
 )
 from pgo_advisor.history import Call, Frame, Pair
-from pgo_advisor.observed import given_pairs, never_automatic, pairs, pinned_pairs, varying_pairs
+from pgo_advisor.observed import (
+    given_pairs,
+    never_automatic,
+    pairs,
+    pinned_pairs,
+    varying_pairs,
+    view_bases,
+)
 from pgo_advisor.relations import Relation
 
 
@@ -81,6 +88,7 @@ class Predictor:
         self.pinned = pinned_pairs(self.calls, self.varying)
         self.never = never_automatic(self.calls, self.varying)
         self.given = given_pairs(self.calls)
+        self.bases = view_bases(self.calls)
         constant = {pair for call in self.calls for pair in pairs(call) if pair not in self.varying}
         self._never_symbols = constant.difference(seen, *(call.symbolic for call in self.calls))
         self._installed_decisions: dict[int, list[Relation]] = {}
@@ -96,6 +104,10 @@ class Predictor:
         further = [more for _, more in doubts]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
         return Prediction(Range(low, high), tuple(reason for reason, _ in doubts), tuple(graphs))
+
+    def concerns(self, pair: Pair) -> bool:
+        """Whether declaring the pair can change anything in this frame."""
+        return pair in self.varying or any(pair in bases for bases in self.bases.values())
 
     def loses(self, pair: Pair, prediction: Prediction) -> bool:
         """Whether calls that are not recorded, since they compiled nothing, may compile as is predicted.
@@ -169,9 +181,14 @@ class Predictor:
             if taken is not None and call.outcome != "failed":
                 taken.calls.append(call)
                 continue
-            dynamic = automatic.dynamic(call) | call.marked
-            dynamic.update(pair for pair in self.given if call.value(pair) is not None)
-            dynamic.update(pair for pair in pairs(call) if marked(*pair))
+            automatically = automatic.dynamic(call) | call.marked
+            automatically.update(pair for pair in self.given if call.value(pair) is not None)
+            dynamic = automatically | {pair for pair in pairs(call) if marked(*pair)}
+            dynamic -= {
+                pair
+                for pair, bases in self.bases.items()
+                if pair not in automatically and not all(marked(*base) for base in bases)
+            }
             graphs.append(
                 Graph(
                     [call],

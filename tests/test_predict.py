@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from pgo_advisor.decisions import installed_decisions
 from pgo_advisor.history import Call, Frame, Pair, Scalar, Tensor
 from pgo_advisor.plan import choose, declaration
 from pgo_advisor.predict import Predictor, Range
@@ -170,3 +171,75 @@ def test_entries_that_save_nothing_are_left_out() -> None:
     for number, mode in enumerate("aab"):
         made.calls[number].structure["EQUALS_MATCH", "L['mode']"] = mode
     assert choose([made], by_dim=True).pairs == (X0,)
+
+
+def test_decisions_that_were_never_installed_are_told_apart() -> None:
+    # x.split(2): a trial of fake tensors, then the decision that the graph is bound to
+    made = call(
+        0,
+        {"L['x']": tensor(9)},
+        symbolic={X0},
+        guards=("((1 + L['x'].size()[0]) // 2) == 5", "8 <= L['x'].size()[0]"),
+        symbols={"s77": "L['x'].size()[0]"},
+        decisions=[
+            parse_relation("Ne(s77 - ((s77 + 1)//2), 5)"),
+            parse_relation("Eq(((s77 + 1)//2), 5)"),
+            parse_relation("s77 - 8 >= 0"),
+        ],
+    )
+    kept = [decision.text for decision in installed_decisions(made)]
+    assert kept == ["Eq(((s77 + 1)//2), 5)", "s77 - 8 >= 0"]
+
+
+def duck(number: int, x: int, y: int, z: int) -> Call:
+    pairs = {Pair(f"L['{name}']", 0) for name in "xyz"}
+    made = call(
+        number,
+        {"L['x']": tensor(x), "L['y']": tensor(y), "L['z']": tensor(z)},
+        symbolic=pairs,
+        dynamic="true",
+    )
+    if x == y == z:
+        for name in "yz":
+            relation = parse_relation(f"L['{name}'].size()[0] == L['x'].size()[0]")
+            assert relation is not None
+            made.installed.append((relation, True))
+    return made
+
+
+def test_what_duck_sizing_joined_is_declared_apart() -> None:
+    made = frame(duck(0, 4, 4, 4), duck(1, 4, 5, 6))
+    assert predicted(made).low == 2
+    assert predicted(made, Pair("L['x']", 0), Pair("L['y']", 0)).low == 1
+
+
+def test_what_is_not_declared_goes_on_sharing_a_symbol() -> None:
+    # with x apart, y and z still have to be equal
+    assert predicted(frame(duck(0, 4, 4, 4), duck(1, 4, 5, 6)), X0).low == 2
+    assert predicted(frame(duck(0, 4, 4, 4), duck(1, 4, 5, 5)), X0).low == 1
+
+
+def test_a_view_is_dynamic_only_with_its_base() -> None:
+    view, base = Pair("L['t']", 0), Pair("L['t']._base", 0)
+    guards = ("L['t']._base.size()[0] == L['t'].size()[0]",)
+    made = frame(
+        call(0, {"L['t']": tensor(4)}),
+        call(1, {"L['t']": tensor(5)}, symbolic={view}, guards=guards),
+    )
+    assert predicted(made, view).low == 2
+    assert predicted(made, view, base).low == 1
+    assert choose([made], by_dim=True).pairs == (view, base)
+
+
+def test_entries_stay_whose_absence_could_cost_calls_that_no_record_shows() -> None:
+    # after the limit nothing is recorded: y varied before it, so it may vary again
+    y0 = Pair("L['y']", 0)
+    made = frame(
+        call(0, {"L['x']": tensor(4), "L['y']": tensor(7)}),
+        call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
+        call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={X0, y0}),
+        Call(3, "limit", 0.0, "auto", None),
+    )
+    for number, mode in enumerate("aab"):
+        made.calls[number].structure["EQUALS_MATCH", "L['mode']"] = mode
+    assert set(choose([made], by_dim=True).pairs) == {X0, y0}
