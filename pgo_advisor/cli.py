@@ -13,6 +13,7 @@ from pgo_advisor.commands.analyze import analyze
 from pgo_advisor.commands.common import EPILOG, remark
 from pgo_advisor.commands.env import env
 from pgo_advisor.commands.explain import explain
+from pgo_advisor.commands.record import record
 from pgo_advisor.commands.snippet import snippet
 from pgo_advisor.errors import PgoAdvisorError
 
@@ -42,5 +43,5 @@ def main() -> None:
     """
 
 
-for command in (analyze, env, snippet, explain):
+for command in (analyze, record, env, snippet, explain):
     main.add_command(command)

@@ -7,7 +7,8 @@ class PgoAdvisorError(Exception):
     """Something that the user has to know and can act on, told in one sentence.
 
     `exit_code` is what the `pgo-advisor` command exits with: 2 for wrong usage or an output that
-    cannot be written, 3 for an input that cannot be analysed, 4 for a tlparse that does not work.
+    cannot be written, 3 for an input that cannot be analysed, 4 for a tlparse that does not work, 126 or 127
+    for a program that cannot be started.
     """
 
     exit_code = 2
@@ -23,7 +24,19 @@ class InputError(PgoAdvisorError):
     exit_code = 3
 
 
+class NoCompileError(InputError):
+    """The logs are in order, but torch.compile compiled nothing."""
+
+
 class TlparseError(PgoAdvisorError):
     """tlparse is missing, too old, or failed on every log."""
 
     exit_code = 4
+
+
+class ProgramError(PgoAdvisorError):
+    """A program that cannot be started; the exit code is what `env` and shells give then."""
+
+    def __init__(self, text: str, exit_code: int = 126) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code

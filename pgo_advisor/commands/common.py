@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,18 +24,83 @@ EPILOG = (
 )
 
 
+def tlparse_timeout(command: Command) -> Command:
+    return click.option(
+        "--tlparse-timeout",
+        "timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=1800.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time that tlparse may take for one log.",
+    )(command)
+
+
+def program(command: Command) -> Command:
+    """The argument that is a program to run, with arguments of its own."""
+    return click.argument(
+        "command", nargs=-1, required=True, metavar="[--] COMMAND...", type=click.UNPROCESSED
+    )(command)
+
+
+def outputs(command: Command) -> Command:
+    """The options that say which reports are written."""
+    path = click.Path(path_type=Path)
+    for decorate in (
+        click.option("-q", "--quiet", is_flag=True, help="Print no report."),
+        click.option("-f", "--force", is_flag=True, help="Replace output files that exist."),
+        click.option("--json", "json_", type=path, help="Write everything as JSON."),
+        click.option("--markdown", type=path, help="Write a pull-request comment."),
+        click.option("--html", type=path, help="Write the report as one HTML file."),
+    ):
+        command = decorate(command)
+    return command
+
+
+class Reports:
+    """Writes what the options of `outputs` ask for; made before the work, so that it fails early."""
+
+    def __init__(
+        self,
+        html: Path | None,
+        markdown: Path | None,
+        json: Path | None,
+        *,
+        force: bool,
+        quiet: bool,
+    ) -> None:
+        from pgo_advisor.files import check_writable
+
+        self._paths = (html, markdown, json)
+        self._force = force
+        self._quiet = quiet
+        for path in self._paths:
+            if path is not None:
+                check_writable(path, force=force)
+
+    def write(self, analysis: Analysis, *, err: bool = False) -> None:
+        """Writes the files, and prints the report, on standard error with `err`."""
+        from pgo_advisor.files import write_text
+
+        renderings = (analysis.to_html, analysis.to_markdown, analysis.to_json)
+        for path, render in zip(self._paths, renderings, strict=True):
+            if path is not None:
+                write_text(path, render(), force=self._force)
+        if not self._quiet:
+            stream = sys.stderr if err else sys.stdout
+            color = stream.isatty() and "NO_COLOR" not in os.environ
+            text = analysis.to_text(width=_width(), color=color)
+            click.echo(text, nl=False, color=color, err=err)
+
+
+def _width() -> int:
+    return min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
+
+
 def inputs(command: Command) -> Command:
     """The arguments and options that say what is analysed."""
     for decorate in (
-        click.option(
-            "--tlparse-timeout",
-            "timeout",
-            type=click.FloatRange(min=0, min_open=True),
-            default=1800.0,
-            show_default=True,
-            metavar="SECONDS",
-            help="Time that tlparse may take for one log.",
-        ),
+        tlparse_timeout,
         click.option(
             "--torch-version",
             metavar="VERSION",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgo_advisor.errors import InputError, PgoAdvisorError
+from pgo_advisor.errors import InputError, NoCompileError, PgoAdvisorError
 from pgo_advisor.files import new_directory
 from pgo_advisor.ingest.paths import Found, find_inputs
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
@@ -81,7 +81,7 @@ def _ingest(
     if not any(
         log.rows.get(table) for log in results.values() for table in ("compiles", "pgo_entries")
     ):
-        raise InputError(
+        raise NoCompileError(
             f"no compile is recorded in {', '.join(str(item.path) for item in found[:3])}: was torch.compile "
             "reached, and not switched off (TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
         )
