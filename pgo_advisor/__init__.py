@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis, analyze
     from pgo_advisor.errors import InputError, OutputError, PgoAdvisorError, TlparseError
+    from pgo_advisor.in_process import recording
     from pgo_advisor.tables import Tables
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "Tables",
     "TlparseError",
     "analyze",
+    "recording",
 ]
 
 _HOMES = {
@@ -31,6 +33,7 @@ _HOMES = {
     "PgoAdvisorError": "errors",
     "TlparseError": "errors",
     "Tables": "tables",
+    "recording": "in_process",
 }
 
 

@@ -13,6 +13,7 @@ from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
 from pgo_advisor.ingest import DEFAULT_TIMEOUT, ingest
+from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
 from pgo_advisor.torch_release import TorchRelease
@@ -47,6 +48,8 @@ class Analysis:
     release: TorchRelease | None
     """The PyTorch that the advice is written for; None if neither the trace nor the caller told."""
     advised: Advised
+    measured: Measured | None = None
+    """What runs of the program without and with the advice showed, if `verify` ran it."""
 
     @property
     def frames(self) -> tuple[FrameReport, ...]:

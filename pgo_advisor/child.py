@@ -61,7 +61,7 @@ def run_program(
     ProgramError if the program cannot be started.
     """
     if not hasattr(os, "posix_spawnp"):
-        raise ProgramError("programs can be recorded on Linux and macOS only")
+        raise ProgramError("programs can be recorded on Linux and macOS only", 126)
     with _signals() as (pending, wake), _terminal() as terminal:
         start = time.monotonic()
         pid = _spawn(command, environment, files or {})

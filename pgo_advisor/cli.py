@@ -15,6 +15,7 @@ from pgo_advisor.commands.env import env
 from pgo_advisor.commands.explain import explain
 from pgo_advisor.commands.record import record
 from pgo_advisor.commands.snippet import snippet
+from pgo_advisor.commands.verify import verify
 from pgo_advisor.errors import PgoAdvisorError
 
 
@@ -43,5 +44,5 @@ def main() -> None:
     """
 
 
-for command in (analyze, record, env, snippet, explain):
+for command in (analyze, record, verify, env, snippet, explain):
     main.add_command(command)

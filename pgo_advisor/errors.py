@@ -37,6 +37,10 @@ class TlparseError(PgoAdvisorError):
 class ProgramError(PgoAdvisorError):
     """A program that cannot be started; the exit code is what `env` and shells give then."""
 
-    def __init__(self, text: str, exit_code: int = 126) -> None:
+    def __init__(self, text: str, exit_code: int) -> None:
         super().__init__(text)
         self.exit_code = exit_code
+
+
+class InterruptedRunError(ProgramError):
+    """A program of a comparison that was interrupted; the exit code is its own."""

@@ -10,6 +10,7 @@ from typing import Any
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile, Seen
 from pgo_advisor.predict import Range
+from pgo_advisor.render.measured import as_dict as measured_dict
 
 SCHEMA_VERSION = 1
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
@@ -59,6 +60,7 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
         "recompiles": [_recompile(recompile) for recompile in analysis.recompiles],
         "advice": [_advice(advice) for advice in analysis.advice],
         "findings": [_finding(finding) for finding in analysis.findings],
+        "measured": None if analysis.measured is None else measured_dict(analysis.measured),
     }
 
 

@@ -13,6 +13,9 @@ from rich.text import Text
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.findings import Advice, FrameReport, Recompile, Remedy, Verdict
+from pgo_advisor.measured import Measured, Outcome
+from pgo_advisor.render.measured import headline, sentences
+from pgo_advisor.render.measured import table as measured_table
 from pgo_advisor.render.text import count, duration, one_line, place, span
 
 _MOST_FRAMES = 20
@@ -45,6 +48,8 @@ def render_terminal(analysis: Analysis, *, width: int, color: bool) -> str:
 
 def _answer(analysis: Analysis) -> Iterator[RenderableType]:
     totals = analysis.totals
+    if analysis.measured is not None:
+        yield from _measured(analysis.measured)
     if totals.compiles:
         cost = f"{count(totals.compiles, 'compile')} took {duration(totals.seconds)}"
         if totals.recompiles:
@@ -54,7 +59,7 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
             )
         yield Text(f"{cost}.", style="bold")
     if analysis.advice:
-        if totals.compiles:
+        if totals.compiles and analysis.measured is None:
             yield Text(
                 f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
                 f"{span(totals.predicted)} and {duration(totals.saved_seconds)} of compiling go "
@@ -83,6 +88,23 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
         yield Text(f"Lost: {one_line(loss, 400)}", style="red")
     for note in analysis.notes:
         yield Text(f"Note: {one_line(note, 600)}", style="yellow")
+
+
+def _measured(measured: Measured) -> Iterator[RenderableType]:
+    held = measured.outcome is Outcome.held
+    yield Text(headline(measured), style="bold green" if held else "bold red")
+    first, *others = sentences(measured)
+    yield Text(one_line(first, 400), style="green" if held else "red")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("measured", overflow="fold")
+    for column in ("predicted", "without", "with the advice"):
+        grid.add_column(column, justify="right")
+    for row in measured_table(measured):
+        grid.add_row(*(Text(cell) for cell in row))
+    yield Padding(grid, (1, 0))
+    for text in others:
+        yield Text(one_line(text, 2000))
+    yield Text()
 
 
 def _details(analysis: Analysis) -> Iterator[RenderableType]:

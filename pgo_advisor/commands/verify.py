@@ -1,0 +1,96 @@
+"""`pgo-advisor verify`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pgo_advisor.commands.common import Reports, outputs, program, remark
+
+NOT_HELD = 5
+_EPILOG = (
+    "Exit codes: the program's own, of its first run, if the advice held or there is none; 5 if it did not "
+    "hold, or the runs cannot be compared; 126 or 127 if the program cannot be run. If pgo-advisor fails: "
+    "2, 3 or 4, as `pgo-advisor analyze` has them."
+)
+
+
+@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--advice",
+    type=click.Path(path_type=Path),
+    metavar="PATH|FILE.json",
+    help="What to verify: anything that can be analysed, or what --json wrote. Without it: what the first "
+    "run gives.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Runs without and with the advice, each; the figures come with their spread.",
+)
+@click.option(
+    "--compare",
+    metavar="CMD",
+    help="Shell command that is run after each run and whose output and exit code are to be the same, "
+    "as 'sha256sum out.pt'.",
+)
+@click.option("--minimize", is_flag=True, help="Look for the smallest list with the same effect.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop a run after this time.",
+)
+@outputs
+@program
+def verify(
+    command: tuple[str, ...],
+    advice: Path | None,
+    runs: int,
+    compare: str | None,
+    minimize: bool,
+    timeout: float | None,
+    html: Path | None,
+    markdown: Path | None,
+    json_: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Run a program without and with the advice, and say what it really saved.
+
+    Each run has fresh caches. The report goes to standard output, and all that the program writes to
+    standard error. A pipe on standard input is read once and given to each run.
+    """
+    from pgo_advisor.claim import read_claim
+    from pgo_advisor.ingest.tlparse import find_tlparse
+    from pgo_advisor.measured import Outcome
+    from pgo_advisor.record import say_on_terminal, why_nothing
+    from pgo_advisor.verify import verify as run
+
+    reports = Reports(html, markdown, json_, force=force, quiet=quiet)
+    find_tlparse()
+    claim = None if advice is None else read_claim(advice)
+    if claim and not claim.dynamic_sources:
+        remark(f"{advice} advises nothing: there is nothing to verify")
+    verified = run(
+        command,
+        claim,
+        runs=runs,
+        compare=compare,
+        timeout=timeout,
+        minimize=minimize,
+        say=None if quiet else say_on_terminal(),
+    )
+    if verified.analysis is None:
+        remark(f"no compile was recorded. {why_nothing(command)}")
+        sys.exit(verified.exit_code)
+    reports.write(verified.analysis)
+    measured = verified.analysis.measured
+    if measured is None or measured.outcome is Outcome.held:
+        sys.exit(verified.exit_code)
+    remark(f"the advice did not hold: {measured.why}")
+    sys.exit(NOT_HELD)
