@@ -57,13 +57,15 @@ def verify(
         analysis = analyze(*first.recorded.logs)
         claim = advice or claim_of(analysis)
         if claim.dynamic_sources:
-            comparison = _Comparison(bench, claim, analysis, first)
+            comparison = Comparison(bench, claim, analysis, first)
             comparison.run(runs)
             analysis = replace(analysis, measured=comparison.measured(minimize=minimize))
         return Verified(analysis, first.recorded.exit_code)
 
 
-class _Comparison:
+class Comparison:
+    """Runs of the two sides, and what follows from them."""
+
     def __init__(self, bench: Bench, claim: Claim, analysis: Analysis, first: Trial) -> None:
         self.bench = bench
         self.claim = claim

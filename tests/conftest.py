@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from programs import Box, alive
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
@@ -47,3 +49,17 @@ def analysis(trace: Trace) -> Callable[[str, str], Analysis]:
 def recorded(version: str) -> list[str]:
     """The names of all recordings of a release."""
     return sorted(path.name.removesuffix(".log.gz") for path in (TRACES / version).iterdir())
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    """Runs programs; of what they started, and of temporary files, nothing may be left after the test."""
+    box = Box(tmp_path)
+    marker = f"PGO_ADVISOR_TEST={tmp_path}"
+    box.environment["PGO_ADVISOR_TEST"] = str(tmp_path)
+    yield box
+    deadline = time.monotonic() + 5
+    while alive(marker) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert alive(marker) == []
+    assert box.left() == []

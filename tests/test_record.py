@@ -10,104 +10,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
+from programs import COMPILE, Box, until_line
 
 pytest.importorskip("torch")
-
-COMPILE = """
-import torch
-torch._dynamo.config.suppress_errors = False
-@torch.compile(backend="eager")
-def f(x): return x * 2
-for n in (3, 4, 5): f(torch.randn(n))
-"""
-MINE = (
-    *("TORCH_TRACE", "TORCH_DTRACE", "TORCH_COMPILE_JOB_ID", "TORCHINDUCTOR_CACHE_DIR"),
-    "TRITON_CACHE_DIR",
-)
-
-
-class Box:
-    """Runs `pgo-advisor` with a temporary directory of its own, in which nothing may stay."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.temporary = folder / "tmp"
-        self.temporary.mkdir()
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if name not in MINE},
-            "TMPDIR": str(self.temporary),
-            "OMP_NUM_THREADS": "1",
-        }
-
-    def command(self, *arguments: object) -> list[str]:
-        return [sys.executable, "-m", "pgo_advisor", *map(str, arguments)]
-
-    def program(self, code: str) -> list[str]:
-        path = self.folder / "program.py"
-        path.write_text(code)
-        return [sys.executable, str(path)]
-
-    def run(self, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
-        options.setdefault("stdin", subprocess.DEVNULL)
-        if "input" in options:
-            del options["stdin"]
-        environment = {**self.environment, **options.pop("env", {})}
-        return subprocess.run(
-            self.command(*arguments), capture_output=True, env=environment, timeout=180, **options
-        )
-
-    def start(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            self.command(*arguments),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self.environment,
-            start_new_session=True,
-            **options,
-        )
-
-    def left(self) -> list[str]:
-        """What of pgo-advisor's is left in the temporary directory."""
-        return [name for name in os.listdir(self.temporary) if name.startswith("pgo-advisor")]
-
-
-def alive(marker: str) -> list[int]:
-    """Processes that have the marker in their environment."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if marker.encode() in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    box = Box(tmp_path)
-    marker = f"PGO_ADVISOR_TEST={tmp_path}"
-    box.environment["PGO_ADVISOR_TEST"] = str(tmp_path)
-    yield box
-    deadline = time.monotonic() + 5
-    while alive(marker) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert alive(marker) == []
-    assert box.left() == []
-
-
-def until_line(stream: Any, text: bytes) -> None:
-    """Reads lines up to one with the text; other than a sleep it is right on a slow machine, too."""
-    for line in stream:
-        if text in line:
-            return
-    raise AssertionError(f"{text!r} never came")
 
 
 def test_everything_of_the_program_is_its_own(box: Box) -> None:
@@ -205,7 +112,7 @@ def test_ctrl_c_on_a_terminal(box: Box) -> None:
     while time.monotonic() < deadline:
         ready, _, _ = select.select([terminal], [], [], 1)
         try:
-            data = os.read(terminal, 65536) if ready else b" "
+            data = os.read(terminal, 65536) if ready else b""
         except OSError:
             break
         seen += data
@@ -380,4 +287,3 @@ def test_recording_in_this_process(box: Box) -> None:
         "None ('No compile was recorded.',)",
         "",
     ], done.stderr
-    # the inductor's directory of this process stays: it is not pgo-advisor's

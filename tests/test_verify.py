@@ -1,0 +1,295 @@
+"""`pgo-advisor verify` on real programs, with advice that holds and with advice that does not."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import COMPILE, Box, until_line
+
+from pgo_advisor.analysis import Analysis
+from pgo_advisor.child import Ended
+from pgo_advisor.claim import claim_of
+from pgo_advisor.measured import Outcome
+from pgo_advisor.record import Recorded
+from pgo_advisor.render.json import schema
+from pgo_advisor.smallest import smallest
+from pgo_advisor.trial import Bench, Function, Trial
+from pgo_advisor.verify import Comparison
+
+LIST = "TORCH_COMPILE_DYNAMIC_SOURCES"
+TWO = """
+import os, sys, torch
+@torch.compile(backend="eager")
+def f(x, y, k): return x * 2 + k, y + 1
+for n in (3, 4, 5): f(torch.randn(n), torch.randn(n + 2, n + 3), 7)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _torch() -> None:
+    pytest.importorskip("torch")
+
+
+def measure(box: Box, *arguments: object, code: int, **options: Any) -> dict[str, Any]:
+    """Runs verify, checks its exit code, and gives what it measured as JSON."""
+    out = box.folder / "verified.json"
+    done = box.run("verify", "-f", "--json", out, *arguments, **options)
+    assert done.returncode == code, done.stderr.decode()
+    report = json.loads(out.read_text())
+    jsonschema.validate(report, schema())
+    measured: dict[str, Any] = report["measured"]
+    return measured
+
+
+def advice(box: Box, value: str) -> Path:
+    path = box.folder / "advice.json"
+    path.write_text(json.dumps({"dynamic_sources": value}))
+    return path
+
+
+def test_advice_that_holds(box: Box) -> None:
+    program = box.program(COMPILE + "print('mine', input())\nraise SystemExit(7)")
+    done = box.run("verify", "--json", box.folder / "a.json", "--", *program, input=b"typed\n")
+    assert done.returncode == 7
+    assert done.stdout.startswith(b"2 compiles \xe2\x86\x92 1, ")
+    assert b"mine" not in done.stdout
+    assert done.stderr == b"mine typed\n" * 4
+    measured = json.loads((box.folder / "a.json").read_text())["measured"]
+    assert measured["outcome"] == "held"
+    assert measured["before"]["compiles"] == [2, 2]
+    assert measured["after"]["compiles"] == [1, 1]
+    assert measured["after"]["exit_codes"] == [7, 7]
+    assert measured["predicted_compiles"] == [1, 1]
+    assert measured["unforeseen"] == []
+    assert measured["notes"] == []
+    assert measured["torch_version"].startswith("2.")
+    (frame,) = measured["frames"]
+    assert (frame["name"], frame["line"], frame["predicted_compiles"]) == ("f", 3, [1, 1])
+    assert (frame["before"], frame["after"]) == ([2, 2], [1, 1])
+    for side in ("before", "after"):
+        for wall, rest, compiling in zip(
+            *(measured[side][f"{name}_seconds"] for name in ("wall", "rest", "compile")),
+            strict=True,
+        ):
+            assert rest == pytest.approx(wall - compiling, abs=1e-5)
+
+
+def test_an_entry_that_breaks_the_program_is_named(box: Box) -> None:
+    # PyTorch takes an entry for a regular expression: this one is none, and kills
+    path = advice(box, "L['x'],L['y'],[z-a],L['k']")
+    measured = measure(box, "--runs", 1, "--advice", path, *box.program(TWO), code=5)
+    assert measured["outcome"] == "broke"
+    assert measured["broken_by"] == ["[z-a]"]
+    assert measured["smallest"] == "L['x'],L['y'],L['k']"
+    assert "exit code 0 without it, exit code 1 with it" in measured["why"]
+
+
+def test_the_smallest_list(box: Box) -> None:
+    path = advice(box, "L['x'],L['k'],L['y'],L['no']")
+    program = box.program(TWO)
+    measured = measure(box, "--runs", 1, "--advice", path, *program, code=0)
+    assert measured["useless"] == ["L['no']"]
+    measured = measure(box, "--runs", 1, "--minimize", "--advice", path, *program, code=0)
+    assert measured["smallest"] == "L['x'],L['y']"
+    assert measured["useless"] == ["L['k']", "L['no']"]
+
+
+def test_advice_that_does_not_help(box: Box) -> None:
+    measured = measure(
+        box, "--runs", 1, "--advice", advice(box, "L['k']"), *box.program(TWO), code=5
+    )
+    assert measured["outcome"] == "no-help"
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([2], [2])
+
+
+def trial(wall: float, compiles: int = 1, compiling: float = 1.0) -> Trial:
+    function = Function("f", "f.py", 1)
+    recorded = Recorded((), Ended(0, wall, None, False), (), timed_out=False)
+    return Trial(
+        recorded, Counter({function: compiles}), {function: compiling}, compiling, "", None
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        ((20.0, 21.0), (26.0, 27.0), Outcome.costs_more),
+        ((20.0, 21.0), (18.0, 19.0), Outcome.held),
+        # not by more than it varies, or than chance does
+        ((20.0, 23.0), (26.0, 26.0), Outcome.held),
+        ((20.0, 20.0), (20.5, 20.5), Outcome.held),
+        # one run each tells nothing of the spread
+        ((20.0,), (26.0,), Outcome.held),
+    ],
+)
+def test_advice_that_costs_more_than_it_saves(
+    analysis: Callable[[str, str], Analysis],
+    before: tuple[float, ...],
+    after: tuple[float, ...],
+    outcome: Outcome,
+) -> None:
+    recorded = analysis("2.13.0", "s01_batch_dim")
+    comparison = Comparison(Bench(["true"]), claim_of(recorded), recorded, trial(before[0], 2, 4.0))
+    comparison.before += [trial(wall, 2, 4.0) for wall in before[1:]]
+    comparison.after += [trial(wall) for wall in after]
+    assert comparison.outcome()[0] is outcome
+
+
+def test_execution_that_became_slower_is_told(
+    analysis: Callable[[str, str], Analysis],
+) -> None:
+    recorded = analysis("2.13.0", "s01_batch_dim")
+    comparison = Comparison(Bench(["true"]), claim_of(recorded), recorded, trial(20.0, 2, 4.0))
+    comparison.before.append(trial(20.5, 2, 4.0))
+    # 3 s of compiling went and 2 s of the whole
+    comparison.after += [trial(18.0), trial(18.0)]
+    comparison.remark()
+    assert any("16.2 s without the advice and 17.0 s with it" in note for note in comparison.notes)
+
+
+def test_another_result_is_found_out(box: Box) -> None:
+    out = box.folder / "out.txt"
+    program = box.program(
+        TWO
+        + f"open({str(out)!r}, 'w').write('y' if \"L['y']\" in os.environ.get('{LIST}', '') else 'n')"
+    )
+    path = advice(box, "L['x'],L['y'],L['k']")
+    same = ("--runs", 1, "--compare", f"cat '{out}'", "--advice", path)
+    measured = measure(box, *same, *program, code=5)
+    assert measured["outcome"] == "differs"
+    assert measured["broken_by"] == ["L['y']"]
+    assert measured["smallest"] == "L['x'],L['k']"
+
+
+def test_a_program_that_compiles_differently_each_time(box: Box) -> None:
+    count = box.folder / "count"
+    program = box.program(
+        "import os\n"
+        f"runs = os.path.getsize({str(count)!r}) if os.path.exists({str(count)!r}) else 0\n"
+        f"open({str(count)!r}, 'a').write('x')\n"
+        + COMPILE
+        + "if runs: f(torch.randn(3, 3)), f(torch.randn(3).double())"
+    )
+    measured = measure(box, *program, code=5)
+    assert measured["before"]["compiles"] == [2, 4]
+    assert measured["outcome"] == "not-comparable"
+    assert any("not deterministic" in note for note in measured["notes"])
+
+
+def test_a_pipe_is_given_to_each_run(box: Box) -> None:
+    program = box.program(
+        COMPILE.replace("(3, 4, 5)", "map(int, sys.stdin)").replace(
+            "import torch", "import sys, torch"
+        )
+    )
+    # more than a pipe holds
+    measured = measure(box, "--runs", 1, *program, code=0, input=b"3\n4\n" + b"5\n" * 100_000)
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([2], [1])
+    path = box.folder / "sizes"
+    path.write_text("skipped\n3\n4\n")
+    with path.open("rb", buffering=0) as file:
+        file.readline()
+        measured = measure(box, "--runs", 1, *program, code=0, stdin=file)
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([2], [1])
+
+
+def test_a_pipe_that_never_ends(box: Box) -> None:
+    child = box.start("verify", "-q", "--runs", "1", *box.program(COMPILE), stdin=-1)
+    assert child.wait(timeout=120) == 0
+    child.communicate()
+
+
+def test_two_ranks(box: Box) -> None:
+    program = box.program(
+        "import torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "r = dist.get_rank()\n"
+        "@torch.compile(backend='eager')\n"
+        "def step(x, y): return (x @ y.t()).sum()\n"
+        "for i in range(3): step(torch.randn(8 if r == 0 else 8 + 2 * i, 4), torch.randn(16, 4))\n"
+        "dist.barrier(); dist.destroy_process_group()\n"
+    )
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+    ]
+    measured = measure(box, "--runs", 1, *launch, program[1], code=0)
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([3], [2])
+
+
+def test_advice_from_a_trace(box: Box) -> None:
+    program = box.program(COMPILE)
+    assert box.run("record", "-q", "-o", box.folder / "trace", *program).returncode == 0
+    measured = measure(box, "--runs", 1, "--advice", box.folder / "trace", *program, code=0)
+    assert measured["outcome"] == "held"
+    assert any("One run each" in note for note in measured["notes"])
+
+
+def test_an_interrupt_ends_it(box: Box) -> None:
+    program = box.program(COMPILE + "import time\nprint('ready', flush=True)\ntime.sleep(600)")
+    child = box.start("verify", *program)
+    until_line(child.stderr, b"ready")
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (130, b"")
+    assert b"interrupted" in err
+
+
+def test_there_is_nothing_to_verify(box: Box) -> None:
+    program = box.program(COMPILE.replace("(3, 4, 5)", "(3, 3, 3)") + "raise SystemExit(4)")
+    assert measure(box, *program, code=4) is None
+    done = box.run("verify", *box.program("raise SystemExit(6)"))
+    assert (done.returncode, done.stdout) == (6, b"")
+    assert b"no compile was recorded" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"dynamic_sources": 3}', '{"dynamic_sources": "a\\u0000b"}', "[" * 100_000],
+)
+def test_advice_that_is_none(box: Box, text: str) -> None:
+    path = box.folder / "bad.json"
+    path.write_text(text)
+    done = box.run("verify", "--advice", path, "true")
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (3, b"", 1)
+
+
+@given(st.integers(0, 20), st.data())
+def test_smallest_finds_what_is_needed_in_few_trials(total: int, data: st.DataObject) -> None:
+    items = list(range(total))
+    needed = set(data.draw(st.lists(st.sampled_from(items), unique=True))) if items else set()
+    trials = 0
+
+    def has_effect(some: Sequence[int]) -> bool:
+        nonlocal trials
+        trials += 1
+        return needed <= set(some)
+
+    assert smallest(items, has_effect) == sorted(needed)
+    k = len(needed)
+    assert trials <= 1 + (2 * k * math.log2(total / k) + 2 * k if k else 0)
+
+
+@given(st.lists(st.frozensets(st.integers(0, 9), min_size=1), min_size=1, max_size=4))
+def test_smallest_finds_one_of_several_ways(ways: list[frozenset[int]]) -> None:
+    def has_effect(some: Sequence[int]) -> bool:
+        return any(way <= set(some) for way in ways)
+
+    found = smallest(range(10), has_effect)
+    assert has_effect(found)
+    assert not any(has_effect([item for item in found if item != left]) for left in found)
