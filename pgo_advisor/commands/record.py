@@ -78,12 +78,10 @@ def record(
     or a script. Its input, output, signals and exit code are its own: the report goes to standard error.
     """
     from pgo_advisor.errors import NoCompileError
-    from pgo_advisor.ingest.tlparse import find_tlparse
     from pgo_advisor.record import record as run
     from pgo_advisor.record import say_on_terminal, why_nothing
 
     reports = Reports(html, markdown, json_, force=force, quiet=quiet)
-    find_tlparse()
     with _trace_directory(output) as trace:
         recorded = run(
             command,
