@@ -231,7 +231,7 @@ class Comparison:
 
     def unforeseen(self) -> Iterator[str]:
         logs = self.after[0].recorded.logs
-        if self.claim.left is None or not self.after[0].total:
+        if self.claim.left is None or not logs or not self.after[0].total:
             return
         seen = claim_of(analyze(*logs))
         for function, kind, source, dim in sorted(seen.causes - self.claim.left, key=str):

@@ -8,6 +8,8 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Verdict
 from pgo_advisor.history import Pair
+from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread
+from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
 
 TEXTS = [
@@ -28,6 +30,29 @@ TEXTS = [
 ]
 
 
+def measured(texts: list[str]) -> Measured:
+    spread = Spread((1.0, 2.0))
+    side = Side((2, 3), spread, spread, spread, (0, 0))
+    return Measured(
+        outcome=Outcome.broke,
+        why="it breaks the program: exit code 0 without it, exit code 1 with it",
+        notes=tuple(texts),
+        dynamic_sources=texts[0],
+        predicted=Range(1, None),
+        before=side,
+        after=side,
+        frames=tuple(FrameMeasured(t, t, 1, None, (1, 1), (0, 1), spread, spread) for t in texts),
+        unforeseen=tuple(texts),
+        broken_by=tuple(texts),
+        useless=tuple(texts),
+        smallest=texts[0],
+        runs=4,
+        machine=texts[0],
+        torch_version=texts[0],
+        when="2026-01-02T03:04:05+00:00",
+    )
+
+
 def hostile(analysis: Analysis, number: int) -> Analysis:
     """`number` functions, compiles, inputs and findings made of the first ones of a real analysis."""
     frame, recompile = analysis.frames[0], analysis.recompiles[0]
@@ -38,6 +63,7 @@ def hostile(analysis: Analysis, number: int) -> Analysis:
     kinds, verdicts = list(CauseKind), list(Verdict)
     return replace(
         analysis,
+        measured=measured(texts),
         losses=tuple(TEXTS),
         notes=tuple(TEXTS),
         tables=Tables.from_rows(

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,9 @@ for n in (3, 4, 5): f(torch.randn(n), torch.randn(n + 2, n + 3), 7)
 
 
 @pytest.fixture(autouse=True)
-def _torch() -> None:
-    pytest.importorskip("torch")
+def _torch(request: pytest.FixtureRequest) -> None:
+    if "box" in request.fixturenames:
+        pytest.importorskip("torch")
 
 
 def measure(box: Box, *arguments: object, code: int, **options: Any) -> dict[str, Any]:
@@ -156,6 +158,23 @@ def test_execution_that_became_slower_is_told(
     comparison.after += [trial(18.0), trial(18.0)]
     comparison.remark()
     assert any("16.1 s without the advice and 17.0 s with it" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(18.0, "it held"), (90.0, "Do not use it")])
+def test_every_report_shows_what_was_measured(
+    analysis: Callable[[str, str], Analysis], seconds: float, told: str
+) -> None:
+    recorded = analysis("2.13.0", "s01_batch_dim")
+    comparison = Comparison(Bench(["true"]), claim_of(recorded), recorded, trial(20.0, 2, 4.0))
+    comparison.before.append(trial(20.0, 2, 4.0))
+    comparison.after += [trial(seconds), trial(seconds)]
+    measured = replace(recorded, measured=comparison.measured(minimize=False))
+    for text in (measured.to_text(), measured.to_html(), measured.to_markdown()):
+        assert "2 compiles → 1, 4.0 s → 1.0 s of compiling, measured" in text
+        assert told in text
+        assert "predicted, not measured" not in text
+    jsonschema.validate(measured.to_dict(), schema())
+    assert measured.to_dict()["measured"]["after"]["wall_seconds"] == [seconds, seconds]
 
 
 def test_another_result_is_found_out(box: Box) -> None:

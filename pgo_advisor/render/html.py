@@ -11,6 +11,7 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.history import rows
 from pgo_advisor.render import charts
 from pgo_advisor.render.charts import FIRST, CompileRow
+from pgo_advisor.render.measured import sentences, table
 from pgo_advisor.render.report import (
     VERDICTS,
     alike,
@@ -27,6 +28,7 @@ _MOST_FRAMES = 100
 _MOST_ADVICE = 100
 _MOST_FINDINGS = 200
 _MOST_CAUSES = 4
+_MOST_MEASURED = 100
 
 
 def render_html(analysis: Analysis) -> str:
@@ -38,6 +40,7 @@ def render_html(analysis: Analysis) -> str:
         shown = sorted(compiles, key=lambda row: -row.seconds)[:MOST_COMPILES]
     timeline = charts.timeline(compiles)
     groups = alike(analysis.advice)
+    measured = analysis.measured
     return (
         environment()
         .get_template("report.html.j2")
@@ -64,6 +67,8 @@ def render_html(analysis: Analysis) -> str:
             first=FIRST,
             rules=RULES,
             version=pgo_advisor.__version__,
+            measured_rows=table(measured)[:_MOST_MEASURED] if measured else [],
+            measured_sentences=list(sentences(measured))[1:] if measured else [],
         )
     )
 

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.findings import Finding, FrameReport, Recompile, Verdict
 from pgo_advisor.history import Pair
+from pgo_advisor.measured import Measured
 from pgo_advisor.render.markdown_text import code, fenced, prose
+from pgo_advisor.render.measured import TOTALS, sentences, table
 from pgo_advisor.render.report import (
     VERDICTS,
     Alike,
@@ -54,7 +56,7 @@ def render_markdown(analysis: Analysis) -> str:
 def _answer(analysis: Analysis) -> Iterator[str]:
     totals = analysis.totals
     yield f"{MARKER}\n"
-    if totals.compiles and analysis.advice:
+    if totals.compiles and analysis.advice and not analysis.measured:
         up_to = "" if totals.predicted.exact else "up to "
         yield (
             f"**{totals.compiles} → {in_words(totals.predicted)} compiles** predicted, saves "
@@ -63,6 +65,8 @@ def _answer(analysis: Analysis) -> Iterator[str]:
     else:
         headline, sentence = answer(analysis)
         yield f"**{headline}.** {sentence}\n\n"
+    if analysis.measured:
+        yield from _measured(analysis.measured)
     remarks = [f"- **Lost:** {prose(loss)}\n" for loss in analysis.losses]
     remarks += [f"- **Note:** {prose(note)}\n" for note in analysis.notes]
     shown = _as_fit(remarks, _MOST_REMARKS)
@@ -81,6 +85,18 @@ def _answer(analysis: Analysis) -> Iterator[str]:
     yield export and f"{export}\n"
     yield from _frames(analysis.frames)
     yield snippet and f"{snippet}\n"
+
+
+def _measured(measured: Measured) -> Iterator[str]:
+    """A table of the whole program, and below it what else was found."""
+    yield "| measured | predicted | without | with the advice |\n|---|--:|--:|--:|\n"
+    for row in table(measured)[:TOTALS]:
+        yield f"| {row.what} | {row.predicted} | {row.before} | {row.after} |\n"
+    yield "\n"
+    # the first is the answer's
+    shown = _as_fit([f"- {prose(text)}\n" for text in list(sentences(measured))[1:]], _MOST_REMARKS)
+    yield from shown
+    yield "\n"
 
 
 def _frames(frames: tuple[FrameReport, ...]) -> Iterator[str]:

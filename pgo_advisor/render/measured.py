@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pgo_advisor.measured import Measured, Side, Spread
+from pgo_advisor.measured import Measured, Outcome, Side, Spread
 from pgo_advisor.render.text import duration, one_line, span
+
+TOTALS = 5
+"""Rows of the table that are about the whole program."""
+
+
+_REJECTED = (Outcome.broke, Outcome.differs, Outcome.costs_more, Outcome.no_help)
 
 
 class Row(NamedTuple):
@@ -26,6 +32,12 @@ def headline(measured: Measured) -> str:
         f"{duration(before.compile_seconds.middle)} → {duration(after.compile_seconds.middle)} of compiling, "
         "measured"
     )
+
+
+def verdict(measured: Measured) -> str:
+    """Whether the advice held, without recorded text."""
+    rejected = measured.outcome in _REJECTED
+    return f"The advice: {measured.why}.{' Do not use it as it stands.' if rejected else ''}"
 
 
 def table(measured: Measured) -> list[Row]:
@@ -53,7 +65,7 @@ def table(measured: Measured) -> list[Row]:
 
 def sentences(measured: Measured) -> Iterator[str]:
     """All that is to be said besides the figures. Recorded text in it is not yet made harmless."""
-    yield f"The advice: {measured.why}."
+    yield verdict(measured)
     if measured.broken_by:
         yield f"What breaks it: {'  '.join(measured.broken_by)}"
     if measured.unforeseen:

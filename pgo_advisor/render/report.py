@@ -13,6 +13,7 @@ from pgo_advisor.findings import Advice, Seen, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.predict import Range
 from pgo_advisor.render.env import render_env
+from pgo_advisor.render.measured import headline, verdict
 from pgo_advisor.render.text import count, duration, span
 
 T = TypeVar("T")
@@ -31,6 +32,8 @@ class Answer(NamedTuple):
 
 
 def answer(analysis: Analysis) -> Answer:
+    if analysis.measured is not None:
+        return Answer(headline(analysis.measured), verdict(analysis.measured))
     totals = analysis.totals
     inputs = count(len(analysis.advice), "input")
     if not totals.compiles:
