@@ -10,6 +10,7 @@ from typing import Any
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.dynamic_sources import Entry, SourceList, encode
 from pgo_advisor.findings import Advice, CallSite, Finding, FrameReport, Recompile, Verdict
+from pgo_advisor.guarding import SIZE_CAUSES
 from pgo_advisor.history import Frame, Pair, frames_of, rows
 from pgo_advisor.marking import decided_by, markings
 from pgo_advisor.plan import Plan, choose, declaration, saved_seconds
@@ -151,8 +152,14 @@ def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...]) -> FrameRepor
         verdict, why = Verdict.marking_helps, "mark it before the first call as well"
     else:
         verdict = Verdict.marking_does_not_help
-        named = ", ".join(kind.value for kind, _ in causes.most_common(3))
-        why = f"its recompiles are not a matter of sizes that can be declared ({named})"
+        others = Counter(
+            cause.kind
+            for recompile in group.recompiles
+            for cause in recompile.causes
+            if cause.kind not in SIZE_CAUSES
+        )
+        named = ", ".join(kind.value for kind, _ in (others or causes).most_common(3))
+        why = f"declaring sizes saves no compile ({named})"
     first = group.frames[0]
     return FrameReport(
         id=group.id,

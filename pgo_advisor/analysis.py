@@ -12,7 +12,7 @@ from typing import Any
 from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
-from pgo_advisor.ingest import DEFAULT_TIMEOUT, ingest
+from pgo_advisor.ingest import DEFAULT_TIMEOUT, Ingested, ingest
 from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
@@ -32,6 +32,8 @@ class Totals:
     saved_seconds: float
     """Of the recorded compiles that the advice is predicted to remove."""
     unknown_causes: int
+    unfinished: int
+    """Compiles within which the log ends."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,23 @@ class Analysis:
 
     @property
     def dynamic_sources(self) -> str:
-        """The value of TORCH_COMPILE_DYNAMIC_SOURCES; empty if nothing is to be declared."""
-        return self.advised.dynamic_sources.value
+        """The value of TORCH_COMPILE_DYNAMIC_SOURCES; empty if nothing is to be declared.
+
+        What the list held in the recorded run stays in it: that run shows no need of it, since it works.
+        """
+        entries = [
+            entry
+            for value in (*self.lists_in_force, self.advised.dynamic_sources.value)
+            for entry in value.replace(" ", "").split(",")
+            if entry
+        ]
+        return ",".join(dict.fromkeys(entries))
+
+    @cached_property
+    def lists_in_force(self) -> tuple[str, ...]:
+        """The lists of dynamic sources under which the recorded compiles ran, where the trace tells."""
+        recorded = self.tables.compiles["dynamic_sources"].dropna().unique().tolist()
+        return tuple(value for value in recorded if value)
 
     @cached_property
     def totals(self) -> Totals:
@@ -85,6 +102,7 @@ class Analysis:
             recompile_seconds=sum(recompile.seconds for recompile in self.recompiles),
             predicted=sum((frame.predicted for frame in self.frames), Range(0, 0)),
             saved_seconds=sum(frame.saved_seconds for frame in self.frames),
+            unfinished=int((self.tables.compiles["outcome"] == "unknown").sum()),
             unknown_causes=sum(
                 recompile.causes[0].kind is CauseKind.unknown for recompile in self.recompiles
             ),
@@ -169,7 +187,7 @@ def analyze(
         tables=read.tables,
         logs=read.logs,
         losses=read.losses,
-        notes=(*notes, *_notes(advised, read.tables)),
+        notes=(*notes, *_notes(advised, read)),
         release=release,
         advised=advised,
     )
@@ -209,7 +227,17 @@ def _release(
     return recorded.pop(), []
 
 
-def _notes(advised: Advised, tables: Tables) -> Iterable[str]:
+def _notes(advised: Advised, read: Ingested) -> Iterable[str]:
+    tables = read.tables
+    for value in tables.compiles["dynamic_sources"].dropna().unique():
+        if value:
+            yield f"The run had TORCH_COMPILE_DYNAMIC_SOURCES={value}, which stays in the list."
+    processes = tables.compiles.drop_duplicates("log")["rank"]
+    if processes.duplicated().any():
+        yield (
+            "Several logs are of the same rank: worker processes count together, but of several runs "
+            "name one."
+        )
     yield from advised.dynamic_sources.notes
     touching = [advice for advice in advised.advice if advice.also_touches and advice.list_entry]
     if touching:

@@ -32,6 +32,10 @@ class _Commands(click.Group):
             # whoever read the output has had enough, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except OSError as error:
+            where = f"{error.filename} " if error.filename else "standard output "
+            remark(f"{where}cannot be used: {error.strerror}")
+            ctx.exit(2)
 
 
 @click.group(cls=_Commands, epilog=EPILOG)

@@ -64,7 +64,7 @@ class SourceList:
         return ",".join(entry.text for entry in self.entries)
 
 
-_MAX_VALUE_BYTES = 131_000
+MAX_VALUE_BYTES = 131_000
 """Linux allows 128 KiB for the name, `=` and the value (MAX_ARG_STRLEN in execve(2))."""
 
 
@@ -130,7 +130,7 @@ def _notes(result: SourceList, release: TorchRelease | None) -> Iterator[str]:
     if result.unexpressible:
         names = _named([entry.source for entry, _ in result.unexpressible])
         yield f"Left out, since PyTorch {release} cannot be given a name with {_ODD}: {names}."
-    if len(result.value.encode(errors="surrogatepass")) > _MAX_VALUE_BYTES:
+    if len(result.value.encode(errors="surrogatepass")) > MAX_VALUE_BYTES:
         yield (
             "The list is longer than an environment variable can be on Linux (128 KiB): "
             "set torch.compiler.config.dynamic_sources in the program instead."

@@ -14,27 +14,38 @@ from pgo_advisor.errors import OutputError
 
 def check_writable(path: Path, *, force: bool = False) -> None:
     """Raises OutputError if `path` exists and may not be replaced, or its directory does not exist."""
-    if path.is_dir():
+    target = path.resolve()
+    if target.is_dir():
         raise OutputError(f"{path} is a directory; name a file")
-    if path.exists() and not force:
+    if target.exists() and not target.is_file():
+        return  # a pipe or a device, which is written to and not replaced
+    if target.exists() and not force:
         raise OutputError(f"{path} exists already; give --force to replace it")
-    if not path.parent.is_dir():
+    if not target.parent.is_dir():
         raise OutputError(f"{path.parent} is no directory; make it first, or name another place")
-    if not os.access(path.parent, os.W_OK):
+    if not os.access(target.parent, os.W_OK):
         raise OutputError(f"{path.parent} cannot be written to; name another place")
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
-    """Writes `text` as UTF-8: into a temporary file beside `path` that then takes its place."""
+    """Writes `text` as UTF-8: into a temporary file beside `path` that then takes its place.
+
+    A symbolic link is followed; a pipe or a device is written to. Raises OutputError.
+    """
     check_writable(path, force=force)
+    target = path.resolve()
+    data = text.encode("utf-8", errors="replace")
     try:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return
+        handle, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-                file.write(text)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
             os.chmod(part, mode)
-            os.replace(part, path)
+            os.replace(part, target)
         except BaseException:
             Path(part).unlink(missing_ok=True)
             raise

@@ -24,6 +24,8 @@ class Plan:
     """Whether the release can declare single dims in the list; else an entry is all dims of its source."""
     predictors: dict[int, Predictor]
     predictions: dict[int, Prediction]
+    candidates: dict[int, tuple[Pair, ...]]
+    """What varies in each frame and could be declared, planned or not."""
 
     def marked(self, without: Collection[Pair] = ()) -> Marked:
         """The declaration, as `Predictor.predict` takes it, less some pairs."""
@@ -64,16 +66,17 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
         seen[frame.location].update(*(call.symbolic for call in frame.calls))
     predictors = {frame.key: Predictor(frame, seen[frame.location]) for frame in frames}
     wanted: dict[Pair, None] = {}
+    candidates_of: dict[int, tuple[Pair, ...]] = {}
     for frame in frames:
         predictor = predictors[frame.key]
-        candidates = _candidates(predictor)
+        candidates = candidates_of[frame.key] = tuple(_candidates(predictor))
         prediction = predictor.predict(declaration(candidates))
         if prediction.compiles.low < len(frame.calls):
             wanted.update(dict.fromkeys(candidates))
     pairs = _prune(list(wanted), predictors)
     marked = declaration(pairs, by_dim=by_dim)
     predictions = {key: predictor.predict(marked) for key, predictor in predictors.items()}
-    return Plan(tuple(pairs), by_dim, predictors, predictions)
+    return Plan(tuple(pairs), by_dim, predictors, predictions, candidates_of)
 
 
 def _candidates(predictor: Predictor) -> list[Pair]:

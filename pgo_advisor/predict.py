@@ -94,6 +94,10 @@ class Predictor:
         self._installed_decisions: dict[int, list[Relation]] = {}
         self.self_check = self._replays_as_recorded()
 
+    def fewest_by_sizes(self, marked: Marked) -> int:
+        """Compiles with `marked` pairs dynamic if nothing but sizes and ints differed between the calls."""
+        return len(self._replay(marked, structural=False))
+
     def predict(self, marked: Marked, *, unbacked: Collection[Pair] = ()) -> Prediction:
         """The frame's compiles with `marked` pairs dynamic, the `unbacked` ones for sizes 0 and 1 too."""
         graphs = self._replay(marked, unbacked=unbacked)
@@ -171,12 +175,20 @@ class Predictor:
         graphs = self._replay(lambda source, dim: False)
         return len(graphs) == len(self.calls)
 
-    def _replay(self, marked: Marked, *, unbacked: Collection[Pair] = ()) -> list[Graph]:
+    def _replay(
+        self, marked: Marked, *, unbacked: Collection[Pair] = (), structural: bool = True
+    ) -> list[Graph]:
         automatic = AutomaticDynamic([pair for pair in self.never if not marked(*pair)])
         graphs: list[Graph] = []
         for call in self.calls:
             taken = next(
-                (graph for graph in graphs if self._takes(graph, call, marked, unbacked)), None
+                (
+                    graph
+                    for graph in graphs
+                    if not (structural and self._structure_objects(graph, call))
+                    and self._sizes_fit(graph, call, marked, unbacked)
+                ),
+                None,
             )
             if taken is not None and call.outcome != "failed":
                 taken.calls.append(call)
@@ -201,30 +213,33 @@ class Predictor:
             )
         return graphs
 
-    def _takes(self, graph: Graph, call: Call, marked: Marked, unbacked: Collection[Pair]) -> bool:
+    def _structure_objects(self, graph: Graph, call: Call) -> bool:
+        """Whether something that no declaration changes keeps the call from the graph."""
         founder = graph.founder
-        if founder.outcome in {"failed", "limit"}:
-            return False
         members = {member.compile for member in graph.calls}
         if any(
             refusal.against in members and refusal.cause not in SIZE_CAUSES
             for refusal in call.refusals
         ):
-            return False
+            return True
         if any(call.structure.get(key, value) != value for key, value in founder.structure.items()):
-            return False
-        if not call.marked & set(pairs(founder)) <= founder.marked:
-            # a graph of an unmarked tensor does not take a marked one; the reverse it does
-            return False
-        if not all(
-            self._same_or_dynamic(founder, call, pair, graph.dynamic, unbacked)
-            for pair in self.varying
-        ):
-            return False
+            return True
+        # a graph of an unmarked tensor does not take a marked one; the reverse it does
+        return not call.marked & set(pairs(founder)) <= founder.marked
+
+    def _sizes_fit(
+        self, graph: Graph, call: Call, marked: Marked, unbacked: Collection[Pair]
+    ) -> bool:
+        founder = graph.founder
         return (
-            strides_fit(founder, call, graph.dynamic)
-            and (unbacked or guards_hold(founder, call, marked))
-            and (unbacked or self._same_branches(founder, call, marked))
+            founder.outcome not in {"failed", "limit"}
+            and all(
+                self._same_or_dynamic(founder, call, pair, graph.dynamic, unbacked)
+                for pair in self.varying
+            )
+            and strides_fit(founder, call, graph.dynamic)
+            and (bool(unbacked) or guards_hold(founder, call, marked))
+            and (bool(unbacked) or self._same_branches(founder, call, marked))
             and paths_agree(founder, call, self.varying)
         )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import math
 import operator
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -70,7 +69,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Identity": lambda value: value,
 }
 _MAX_POWER = 64
-_AT_LEAST_TWO = re.compile(r"[01] < [^<>=]+|[0-2] <= [^<>=]+|[^<>=]+ > [01]|[^<>=]+ >= [0-2]")
 
 
 class _Unknown(Exception):
@@ -104,8 +102,21 @@ class Relation(NamedTuple):
         return (left, right) if {left, right} == self.names else None
 
     def is_lower_bound(self) -> bool:
-        """Whether it only says that one name is at least 2, as every dynamic size is."""
-        return bool(_AT_LEAST_TWO.fullmatch(self.text)) and len(self.names) == 1
+        """Whether it only says that one name is at least 2 (or less), as every dynamic size is."""
+        tree = self.tree
+        if len(self.names) != 1 or not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+            return False
+        left, right, operation = tree.left, tree.comparators[0], type(tree.ops[0])
+        if operation in (ast.Gt, ast.GtE):
+            left, right = right, left
+        if not isinstance(left, ast.Constant) or isinstance(right, ast.BinOp | ast.UnaryOp):
+            return False
+        if not isinstance(left.value, int | float):
+            return False
+        strict = operation in (ast.Lt, ast.Gt)
+        return operation in (ast.Lt, ast.LtE, ast.Gt, ast.GtE) and left.value <= (
+            1 if strict else 2
+        )
 
 
 @lru_cache(maxsize=65_536)

@@ -7,6 +7,7 @@ start again at 0/0 in each process and after `torch._dynamo.reset()`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -197,7 +198,7 @@ class Tables:
         for field in fields(self):
             yield field.name, getattr(self, field.name)
 
-    def to_parquet(self, directory: Path) -> None:
+    def to_parquet(self, directory: str | os.PathLike[str]) -> None:
         """Writes `<table>.parquet` for each table into a new directory, all of it or nothing."""
         import pyarrow
         import pyarrow.parquet
@@ -212,7 +213,7 @@ class Tables:
             INTS: pyarrow.list_(pyarrow.int64()),
         }
 
-        with new_directory(directory) as part:
+        with new_directory(Path(directory)) as part:
             for name, frame in self:
                 columns = {
                     column: pyarrow.array(
@@ -224,13 +225,13 @@ class Tables:
                 pyarrow.parquet.write_table(pyarrow.table(columns), part / f"{name}.parquet")
 
     @classmethod
-    def from_parquet(cls, directory: Path) -> Tables:
+    def from_parquet(cls, directory: str | os.PathLike[str]) -> Tables:
         """Reads back what `to_parquet` wrote; the tables are identical, tuples and dtypes included."""
         import pyarrow.parquet
 
         return cls.from_rows(
             {
-                name: pyarrow.parquet.read_table(directory / f"{name}.parquet").to_pylist()
+                name: pyarrow.parquet.read_table(Path(directory) / f"{name}.parquet").to_pylist()
                 for name in COLUMNS
             }
         )

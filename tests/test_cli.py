@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import Trace
 
+import pgo_advisor
 from pgo_advisor.cli import main
 from pgo_advisor.render.json import schema
 from pgo_advisor.rules import RULES
@@ -203,3 +204,61 @@ def test_a_file_without_permission(trace: Trace, tmp_path: Path) -> None:
     log.write_bytes(trace("2.13.0", "s01_batch_dim").read_bytes())
     log.chmod(0)
     assert run("analyze", log).exit_code == 3
+
+
+def test_an_output_that_is_an_input_is_refused(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(trace("2.13.0", "s01_batch_dim").read_bytes())
+    result = run("analyze", log, "--json", log, "--force")
+    assert result.exit_code == 2
+    assert log.read_bytes() == trace("2.13.0", "s01_batch_dim").read_bytes()
+
+
+def test_an_output_is_written_through_a_link(trace: Trace, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert (
+        run(
+            "analyze", trace("2.13.0", "s01_batch_dim"), "-q", "--json", tmp_path / "link"
+        ).exit_code
+        == 0
+    )
+    assert (tmp_path / "link").is_symlink()
+    json.loads((tmp_path / "target").read_text())
+
+
+def test_a_device_is_written_to_and_not_replaced(trace: Trace) -> None:
+    result = run("analyze", trace("2.13.0", "s01_batch_dim"), "-q", "-f", "--html", "/dev/null")
+    assert result.exit_code == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_json_on_standard_output(trace: Trace) -> None:
+    result = run("analyze", trace("2.13.0", "s01_batch_dim"), "--json", "-")
+    jsonschema.validate(json.loads(result.stdout), schema())
+
+
+def test_standard_output_that_is_full(trace: Trace) -> None:
+    command = f"{sys.executable} -m pgo_advisor env {trace('2.13.0', 's01_batch_dim')} > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+def test_what_is_to_be_pasted_is_in_one_line(trace: Trace, columns: int) -> None:
+    text = pgo_advisor.analyze(trace("2.13.0", "r01_bert_varlen")).to_text(width=columns)
+    # the list, and the two of the option for sizes 0 and 1
+    lines = [line for line in text.splitlines() if line.startswith("export ")]
+    assert len(lines) == 3
+    assert all(line.endswith('"') for line in lines)
+
+
+def test_the_list_in_force_stays(trace: Trace, tmp_path: Path) -> None:
+    content = trace("2.13.0", "s01_batch_dim").read_text()
+    empty = r"\"dynamic_sources\": \"\""
+    assert empty in content
+    log = tmp_path / "log"
+    log.write_text(content.replace(empty, empty[:-2] + "L['a']:0" + r"\""))
+    result = run("env", log, "--format", "value")
+    assert result.stdout == "L['a']:0,L['x']:0\n"
+    assert "stays in the list" in result.stderr

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import stat
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -281,3 +285,33 @@ def test_no_temporary_directory_stays(
 def test_what_tlparse_wrote_is_kept_on_request(trace: Trace, tmp_path: Path) -> None:
     ingest([trace("2.13.0", "s01_batch_dim")], keep=tmp_path / "kept")
     assert (tmp_path / "kept" / "log_0" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_nothing_behind(
+    trace: Trace, tmp_path: Path, number: signal.Signals
+) -> None:
+    bin_, scratch = tmp_path / "bin", tmp_path / "scratch"
+    bin_.mkdir()
+    scratch.mkdir()
+    slow = bin_ / "tlparse"
+    slow.write_text('#!/bin/sh\ntest "$1" = --version && echo tlparse 0.4.3 || exec sleep 60\n')
+    slow.chmod(0o755)
+    code = (
+        f"from pgo_advisor.ingest import tlparse; tlparse.sysconfig.get_path = lambda name: {str(bin_)!r}\n"
+        f"from pgo_advisor.cli import main; main(['analyze', {str(trace('2.13.0', 's01_batch_dim'))!r}])"
+    )
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment) as running:
+        while not list(scratch.iterdir()):
+            time.sleep(0.05)
+        time.sleep(0.3)
+        running.send_signal(number)
+        assert running.wait(10) != 0
+    assert list(scratch.iterdir()) == []
+    assert (
+        b"sleep"
+        not in subprocess.run(
+            ["ps", "-o", "args", "--ppid", str(running.pid)], capture_output=True
+        ).stdout
+    )

@@ -40,7 +40,7 @@ def analyze(
     """Say what to declare dynamic and why, and what else recompiled."""
     from pgo_advisor.files import check_new_directory
 
-    reports = Reports(html, markdown, json_, force=force, quiet=quiet)
+    reports = Reports(html, markdown, json_, force=force, quiet=quiet, inputs=paths)
     for directory in (parquet, keep):
         if directory is not None:
             check_new_directory(directory)

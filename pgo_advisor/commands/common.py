@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from pgo_advisor.errors import OutputError
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
@@ -45,7 +48,7 @@ def program(command: Command) -> Command:
 
 def outputs(command: Command) -> Command:
     """The options that say which reports are written."""
-    path = click.Path(path_type=Path)
+    path = click.Path(path_type=Path, allow_dash=True)
     for decorate in (
         click.option("-q", "--quiet", is_flag=True, help="Print no report."),
         click.option("-f", "--force", is_flag=True, help="Replace output files that exist."),
@@ -58,7 +61,10 @@ def outputs(command: Command) -> Command:
 
 
 class Reports:
-    """Writes what the options of `outputs` ask for; made before the work, so that it fails early."""
+    """Writes what the options of `outputs` ask for; made before the work, so that it fails early.
+
+    `inputs` are files that no output may replace. An output `-` is standard output, instead of the report.
+    """
 
     def __init__(
         self,
@@ -68,15 +74,22 @@ class Reports:
         *,
         force: bool,
         quiet: bool,
+        inputs: Iterable[Path] = (),
     ) -> None:
         from pgo_advisor.files import check_writable
 
         self._paths = (html, markdown, json)
         self._force = force
-        self._quiet = quiet
+        self._quiet = quiet or Path("-") in self._paths
+        named = [path.resolve() for path in self._paths if path is not None]
+        if len(set(named)) < len(named):
+            raise OutputError("two outputs have the same name; name two files")
         for path in self._paths:
-            if path is not None:
+            if path is not None and path != Path("-"):
                 check_writable(path, force=force)
+                for given in inputs:
+                    if path.exists() and given.exists() and path.samefile(given):
+                        raise OutputError(f"{path} is an input; name another file")
 
     def write(self, analysis: Analysis, *, err: bool = False) -> None:
         """Writes the files, and prints the report, on standard error with `err`."""
@@ -84,11 +97,14 @@ class Reports:
 
         renderings = (analysis.to_html, analysis.to_markdown, analysis.to_json)
         for path, render in zip(self._paths, renderings, strict=True):
-            if path is not None:
+            if path == Path("-"):
+                click.echo(render(), nl=False)
+            elif path is not None:
                 write_text(path, render(), force=self._force)
         if not self._quiet:
             stream = sys.stderr if err else sys.stdout
-            color = stream.isatty() and "NO_COLOR" not in os.environ
+            plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+            color = stream.isatty() and not plain
             text = analysis.to_text(width=_width(), color=color)
             click.echo(text, nl=False, color=color, err=err)
 
@@ -120,13 +136,29 @@ def run_analysis(
     """The analysis that the options of `inputs` ask for, with a progress bar if it takes long."""
     from pgo_advisor.analysis import analyze
 
-    with _progress() as progress:
+    with _progress() as progress, _ended_by_signals():
         try:
             return analyze(
                 *paths, torch_version=torch_version, timeout=timeout, keep=keep, progress=progress
             )
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--torch-version") from error
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Lets a signal that ends the program do so through an exception, so that nothing is left behind."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from pgo_advisor.commands.common import EPILOG, inputs, remark, remark_on, run_analysis
+from pgo_advisor.dynamic_sources import MAX_VALUE_BYTES
+from pgo_advisor.errors import OutputError
 from pgo_advisor.render.env import FORMATS
 
 
@@ -29,4 +31,9 @@ def env(paths: tuple[Path, ...], torch_version: str | None, timeout: float, fmt:
     remark_on(analysis)
     if not analysis.advice:
         remark("nothing to declare dynamic: no recorded compile would be saved by it")
+    if fmt not in ("value", "python", "json") and len(analysis.dynamic_sources) > MAX_VALUE_BYTES:
+        raise OutputError(
+            "the list is longer than an environment variable can be; print it with --format value and set "
+            "torch.compiler.config.dynamic_sources in the program"
+        )
     click.echo(analysis.env(fmt), nl=False)

@@ -17,7 +17,7 @@ from pgo_advisor.files import new_directory
 from pgo_advisor.ingest.paths import Found, find_inputs
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.rows import LogRows, read_log
-from pgo_advisor.ingest.tlparse import find_tlparse, run_tlparse
+from pgo_advisor.ingest.tlparse import find_tlparse, run_tlparse, stop_all
 from pgo_advisor.tables import Tables
 
 DEFAULT_TIMEOUT = 1800.0
@@ -67,12 +67,18 @@ def _ingest(
             pool.submit(_read, item, scratch / f"log_{number}", timeout): number
             for number, item in enumerate(found)
         }
-        for task in as_completed(tasks):
-            try:
-                results[tasks[task]] = task.result()
-            except PgoAdvisorError as error:
-                failures[tasks[task]] = error
-            progress(len(results) + len(failures), len(found))
+        try:
+            for task in as_completed(tasks):
+                try:
+                    results[tasks[task]] = task.result()
+                except PgoAdvisorError as error:
+                    failures[tasks[task]] = error
+                progress(len(results) + len(failures), len(found))
+        except BaseException:
+            # who interrupts an analysis does not wait for tlparse
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop_all()
+            raise
     if not results:
         raise failures[min(failures)]
     losses = [f"{found[number].path}: not analysed: {error}" for number, error in failures.items()]

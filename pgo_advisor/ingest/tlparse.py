@@ -19,6 +19,8 @@ from pgo_advisor.errors import TlparseError
 OLDEST = Version("0.3.45")
 """The first release that writes raw.jsonl."""
 
+_running: set[subprocess.Popen[bytes]] = set()
+
 _INSTALL = "install it with: pip install 'tlparse>=0.3.45'"
 
 
@@ -62,13 +64,16 @@ def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
     ]
     try:
         with tempfile.TemporaryFile() as stderr:
-            done = subprocess.run(  # noqa: S603
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                timeout=timeout,
+            process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
             )
+            _running.add(process)
+            try:
+                code = process.wait(timeout)
+            finally:
+                process.kill()
+                process.wait()
+                _running.discard(process)
             messages = _ends(stderr)
     except subprocess.TimeoutExpired as error:
         raise TlparseError(
@@ -76,11 +81,17 @@ def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
         ) from error
     except OSError as error:
         raise TlparseError(f"tlparse could not be run: {_why(error)}") from error
-    if done.returncode:
+    if code:
         raise TlparseError(f"tlparse failed on {log}: {_first_error(messages)}")
     if not (output / "raw.jsonl").is_file():
         raise TlparseError(f"tlparse wrote no raw.jsonl for {log}; {_INSTALL}")
     return _lost(messages)
+
+
+def stop_all() -> None:
+    """Ends every tlparse that is running in another thread; its `run_tlparse` raises TlparseError."""
+    for process in list(_running):
+        process.kill()
 
 
 def _ends(file: BinaryIO, most: int = 65_536) -> str:

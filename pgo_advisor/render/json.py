@@ -47,6 +47,7 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
             "predicted_compiles": _range(totals.predicted),
             "saved_seconds": _seconds(totals.saved_seconds),
             "unknown_causes": totals.unknown_causes,
+            "unfinished": totals.unfinished,
         },
         "dynamic_sources": analysis.dynamic_sources,
         "unbacked_sources": advised.unbacked_sources.value,

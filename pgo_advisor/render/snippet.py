@@ -12,6 +12,7 @@ from pgo_advisor.history import Pair
 from pgo_advisor.render.text import one_line
 
 _WIDTH = 96
+_COMPOUND = [["for"], ["while"], ["with"], ["if"], ["async"]]
 
 
 def render_snippet(analysis: Analysis) -> str:
@@ -49,7 +50,9 @@ def _before(frame: FrameReport) -> Iterator[str]:
         )
         return
     for site in frame.call_sites:
-        yield from _comment(f"before the call at {site.file}:{site.line}")
+        inside = bool(site.code) and site.code.split()[:1] in _COMPOUND
+        place = "inside of this statement, before the call" if inside else "before the call"
+        yield from _comment(f"{place} at {site.file}:{site.line}")
         if site.code:
             yield from _comment(f"    {site.code}")
     yield from _comment(f"in terms of the arguments of {frame.name}:")

@@ -16,7 +16,7 @@ from pgo_advisor.findings import Advice, FrameReport, Recompile, Remedy, Verdict
 from pgo_advisor.measured import Measured, Outcome
 from pgo_advisor.render.measured import headline, sentences
 from pgo_advisor.render.measured import table as measured_table
-from pgo_advisor.render.text import count, duration, one_line, place, span
+from pgo_advisor.render.text import count, duration, one_line, place, saved, span, unbacked_option
 
 _MOST_FRAMES = 20
 _MOST_ENTRIES = 40
@@ -42,7 +42,8 @@ def render_terminal(analysis: Analysis, *, width: int, color: bool) -> str:
         soft_wrap=False,
     )
     for part in (*_answer(analysis), *_details(analysis)):
-        console.print(part)
+        # what is to be pasted stays in one line, however narrow the terminal is
+        console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
@@ -52,6 +53,8 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
         yield from _measured(analysis.measured)
     if totals.compiles:
         cost = f"{count(totals.compiles, 'compile')} took {duration(totals.seconds)}"
+        if totals.unfinished:
+            cost += f" (the log ends within {totals.unfinished} of them)"
         if totals.recompiles:
             cost += (
                 f", {duration(totals.recompile_seconds)} of it in "
@@ -62,12 +65,11 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
         if totals.compiles and analysis.measured is None:
             yield Text(
                 f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
-                f"{span(totals.predicted)} and {duration(totals.saved_seconds)} of compiling go "
-                "(predicted, not measured)."
+                f"{span(totals.predicted)} and {saved(totals)} of compiling go (predicted, not measured)."
             )
         yield Text()
         if analysis.dynamic_sources:
-            yield Text(analysis.env("shell").rstrip(), style="bold green", overflow="fold")
+            yield Text(analysis.env("shell").rstrip(), style="bold green", no_wrap=True)
             yield Text()
         marks = [advice for advice in analysis.advice if advice.code]
         if marks:
@@ -77,13 +79,19 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
                 f"{instead}{part}in the code, before the call (pgo-advisor snippet shows where):"
             )
             for advice in marks[:4]:
-                yield Text(f"    {one_line(advice.code or '', 200)}", style="green")
+                yield Text(f"    {one_line(advice.code or '', 200)}", style="green", no_wrap=True)
             if len(marks) > 4:
                 yield Text(f"    and {len(marks) - 4} more")
     elif totals.recompiles:
         yield Text("No declaration of dynamic inputs would save a compile; what would, is below.")
+    elif totals.unfinished:
+        yield Text(
+            "No recompile is recorded, but the log ends within a compile: what came then is unknown."
+        )
     elif totals.compiles:
         yield Text("Nothing to do: nothing was compiled twice.", style="green")
+    else:
+        yield Text("From a profile: which sizes varied is known, what that cost is not.")
     for loss in analysis.losses:
         yield Text(f"Lost: {one_line(loss, 400)}", style="red")
     for note in analysis.notes:
@@ -144,15 +152,11 @@ def _unbacked(analysis: Analysis) -> Iterator[RenderableType]:
     advised = analysis.advised
     if advised.unbacked_sources.entries:
         yield Text(
-            f"Option, not predicted: TORCH_COMPILE_UNBACKED_SOURCES={advised.unbacked_sources.value}"
-            + (
-                f" with TORCH_COMPILE_DYNAMIC_SOURCES={advised.beside_unbacked.value}"
-                if advised.beside_unbacked.entries
-                else " instead of the list above"
-            )
-            + f" may save up to {count(advised.unbacked_saves, 'compile')} more, for the sizes 0 and 1. "
-            "It can also fail or cost compiles where code asks for the size. Try it."
+            f"Option, not predicted: these instead may save up to {count(advised.unbacked_saves, 'compile')} "
+            "more, for the sizes 0 and 1. They can also fail or cost compiles where code asks for the size."
         )
+        for line in unbacked_option(analysis).splitlines():
+            yield Text(line, no_wrap=True)
 
 
 def _heading(title: str) -> Iterator[RenderableType]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from pgo_advisor.analysis import Analysis, Totals
 from pgo_advisor.findings import Advice
 from pgo_advisor.predict import Range
+from pgo_advisor.render.env import render_env
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\t\n]")
 
@@ -71,3 +73,21 @@ def place(advice: Advice) -> str:
     """`L['x'] dim 0`, or just the source for an int."""
     source = one_line(advice.source, 200)
     return source if advice.dim is None else f"{source} dim {advice.dim}"
+
+
+def saved(totals: Totals) -> str:
+    """The seconds that the advice saves, `up to` them where the prediction is a range."""
+    seconds = duration(totals.saved_seconds)
+    return seconds if totals.predicted.exact else f"up to {seconds}"
+
+
+def unbacked_option(analysis: Analysis) -> str:
+    """Shell lines that set the lists of the option for sizes 0 and 1."""
+    advised = analysis.advised
+    return render_env(
+        {
+            "TORCH_COMPILE_UNBACKED_SOURCES": advised.unbacked_sources.value,
+            "TORCH_COMPILE_DYNAMIC_SOURCES": advised.beside_unbacked.value,
+        },
+        "shell",
+    )

@@ -101,20 +101,25 @@ def finding(
         fix=fix,
         compiles=len(recompiles),
         seconds=sum(recompile.seconds for recompile in recompiles.values()),
-        evidence=(*evidence, *quoted(recompiles.values())),
+        evidence=(*evidence, *_quoted(found)),
     )
 
 
-def quoted(recompiles: Iterable[Recompile], most: int = 8) -> list[str]:
-    """The reasons that PyTorch gave, verbatim, the first lines of the first `most`."""
+def _quoted(found: list[tuple[Recompile, Seen]], most: int = 8) -> list[str]:
+    """PyTorch's reasons, verbatim, first lines; where no reason names the cause, what changed."""
     texts = [
-        f"[{recompile.compile_id}] {brief(cause.text)}"
-        for recompile in recompiles
-        for cause in recompile.causes
-        if cause.text
+        f"[{recompile.compile_id}] " + (brief(cause.text) if cause.text else _change(cause))
+        for recompile, cause in found
     ]
     rest = [f"and {len(texts) - most} more"] if len(texts) > most else []
     return texts[:most] + rest
+
+
+def _change(cause: Seen) -> str:
+    where = "" if cause.source is None else f" {cause.source}"
+    dim = "" if cause.dim is None else f" dim {cause.dim}"
+    change = f": {cause.expected} → {cause.actual}" if cause.expected and cause.actual else ""
+    return f"{cause.kind.value}{where}{dim}{change}"
 
 
 def brief(reason: str) -> str:
