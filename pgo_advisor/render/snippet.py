@@ -50,7 +50,7 @@ def _before(frame: FrameReport) -> Iterator[str]:
         )
         return
     for site in frame.call_sites:
-        inside = bool(site.code) and site.code.split()[:1] in _COMPOUND
+        inside = (site.code or "").split()[:1] in _COMPOUND
         place = "inside of this statement, before the call" if inside else "before the call"
         yield from _comment(f"{place} at {site.file}:{site.line}")
         if site.code:
