@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,17 @@ def program(command: Command) -> Command:
     return click.argument(
         "command", nargs=-1, required=True, metavar="[--] COMMAND...", type=click.UNPROCESSED
     )(command)
+
+
+def end_on_signals() -> None:
+    """Lets temporary files be removed when pgo-advisor is asked to end."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)
 
 
 def outputs(command: Command) -> Command:
