@@ -25,9 +25,9 @@ from pgo_advisor.errors import ProgramError
 GRACE = 10.0
 """Seconds that a program may take to end itself after it was asked to."""
 _TICK = 0.5
-_TO_GROUP = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+_TO_GROUP = ("SIGINT", "SIGQUIT", "SIGHUP")
 """A terminal sends these to the whole group, so programs expect them so."""
-_FORWARDED: tuple[int, ...] = (*_TO_GROUP, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+_FORWARDED = (*_TO_GROUP, "SIGTERM", "SIGUSR1", "SIGUSR2")
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class _Group:
 
     def send(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
-            if number in _TO_GROUP:
+            if signal.Signals(number).name in _TO_GROUP:
                 os.killpg(self.pid, number)
             else:
                 os.kill(self.pid, number)
@@ -214,15 +214,16 @@ def _signals() -> Iterator[tuple[list[int], int]]:
     before: dict[int, Any] = {}
     old_alarm = signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     try:
-        for number in _FORWARDED:
+        for name in _FORWARDED:
+            number = signal.Signals[name]
             # what is ignored, as under nohup, is ignored by the program as well
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, note)
         before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
         yield pending, wake
     finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for caught, handler in before.items():
+            signal.signal(caught, signal.SIG_DFL if handler is None else handler)
         signal.set_wakeup_fd(old_alarm)
         os.close(wake)
         os.close(alarm)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,6 +80,15 @@ def new_directory(path: Path) -> Iterator[Path]:
         raise OutputError(f"{path} cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def remove_directory(path: Path) -> None:
+    """Removes a temporary directory, into which a process that is just ending may still write."""
+    for _ in range(20):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        time.sleep(0.1)
 
 
 def _umask() -> int:

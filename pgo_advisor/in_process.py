@@ -9,7 +9,6 @@ recorded before: the numbers of file names, which are written once in a process,
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgo_advisor.errors import InputError, NoCompileError
+from pgo_advisor.files import remove_directory
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
@@ -74,7 +74,7 @@ def recording(*, reset: bool = True) -> Iterator[InProcess]:
                 if run.analysis is None:
                     run.notes += ("No compile was recorded.",)
     finally:
-        shutil.rmtree(trace, ignore_errors=True)
+        remove_directory(trace)
 
 
 def _attach(trace: Path, stack: ExitStack, *, reset: bool) -> None:

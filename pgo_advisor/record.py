@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgo_advisor.child import Ended, run_program
+from pgo_advisor.files import remove_directory
 
 _TRACE_DIRECTORIES = ("TORCH_DTRACE", "TORCH_TRACE")
 """The first that is set decides (torch/_logging/_internal.py, `_init_logs`)."""
@@ -85,7 +85,7 @@ def environment(
                 notes.append(f"{name} is set: a remote cache may hide compiles.")
         yield variables, notes
     finally:
-        _remove(Path(caches))
+        remove_directory(Path(caches))
 
 
 def record(
@@ -193,15 +193,6 @@ def _lacks_torch(program: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 1
-
-
-def _remove(directory: Path) -> None:
-    """Removes a directory into which a worker that is just ending may still write."""
-    for _ in range(20):
-        shutil.rmtree(directory, ignore_errors=True)
-        if not directory.exists():
-            return
-        time.sleep(0.1)
 
 
 def say_on_terminal() -> Callable[[str], None] | None:

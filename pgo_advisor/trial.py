@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import select
-import shutil
 import signal
 import stat
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pgo_advisor.errors import InterruptedRunError, NoCompileError
+from pgo_advisor.files import remove_directory
 from pgo_advisor.history import rows
 from pgo_advisor.ingest import ingest
 from pgo_advisor.record import Recorded, record
@@ -75,7 +75,7 @@ class Bench:
         return self
 
     def __exit__(self, *error: object) -> None:
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_directory(self._scratch)
 
     def run(self, variables: dict[str, str], label: str) -> Trial:
         """Runs the program once; what it writes on standard output goes to standard error."""

@@ -137,7 +137,7 @@ def test_timeout_ends_a_program_that_will_not_end(box: Box) -> None:
     done = box.run("record", "--timeout", 8, *program)
     assert done.returncode == 124
     assert done.stdout == b"asked\n"
-    assert b"by --timeout" in done.stderr
+    assert b"after 8 s, by --timeout" in done.stderr
     assert b"L['x']:0" in done.stderr
     assert time.monotonic() - began < 60
 

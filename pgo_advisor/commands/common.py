@@ -46,6 +46,17 @@ def program(command: Command) -> Command:
     )(command)
 
 
+def end_on_signals() -> None:
+    """Lets temporary files be removed when pgo-advisor is asked to end."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)
+
+
 def outputs(command: Command) -> Command:
     """The options that say which reports are written."""
     path = click.Path(path_type=Path, allow_dash=True)

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import click
 
-from pgo_advisor.commands.common import Reports, outputs, program, remark, tlparse_timeout
+from pgo_advisor.commands.common import (
+    Reports,
+    end_on_signals,
+    outputs,
+    program,
+    remark,
+    tlparse_timeout,
+)
+from pgo_advisor.files import check_new_directory, remove_directory
 
 _EPILOG = (
     "Exit codes: the program's own (128 and the signal's number if a signal ended it), 0 if --until stopped "
@@ -81,6 +89,7 @@ def record(
     from pgo_advisor.record import record as run
     from pgo_advisor.record import say_on_terminal, why_nothing
 
+    end_on_signals()
     reports = Reports(html, markdown, json_, force=force, quiet=quiet)
     with _trace_directory(output) as trace:
         recorded = run(
@@ -92,8 +101,10 @@ def record(
             say=None if quiet else say_on_terminal(),
         )
         ended = recorded.ended
-        for text in (*recorded.notes, *([f"{ended.stopped}."] if ended.stopped else [])):
+        for text in recorded.notes:
             remark(text)
+        if ended.stopped:
+            remark(f"the program did not end: {ended.stopped}")
         nothing = f"no compile was recorded. {why_nothing(command)}"
         if not recorded.logs:
             remark(nothing)
@@ -113,8 +124,6 @@ def record(
 def _trace_directory(wanted: Path | None) -> Iterator[Path]:
     """Where the trace goes; what cannot be analysed is kept, since the run may have been long."""
     if wanted is not None:
-        from pgo_advisor.files import check_new_directory
-
         check_new_directory(wanted)
         try:
             wanted.mkdir(parents=True, exist_ok=True)
@@ -122,8 +131,6 @@ def _trace_directory(wanted: Path | None) -> Iterator[Path]:
             raise click.BadParameter(f"{wanted}: {error.strerror}", param_hint="-o") from error
         yield wanted.resolve()
         return
-    import shutil
-
     trace = Path(tempfile.mkdtemp(prefix="pgo-advisor-trace-"))
     try:
         yield trace
@@ -134,6 +141,6 @@ def _trace_directory(wanted: Path | None) -> Iterator[Path]:
             trace.rmdir()
         raise
     except BaseException:
-        shutil.rmtree(trace, ignore_errors=True)
+        remove_directory(trace)
         raise
-    shutil.rmtree(trace, ignore_errors=True)
+    remove_directory(trace)

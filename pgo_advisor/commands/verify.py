@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pgo_advisor.commands.common import Reports, outputs, program, remark
+from pgo_advisor.commands.common import Reports, end_on_signals, outputs, program, remark
 
 NOT_HELD = 5
 _EPILOG = (
@@ -71,6 +71,7 @@ def verify(
     from pgo_advisor.record import say_on_terminal, why_nothing
     from pgo_advisor.verify import verify as run
 
+    end_on_signals()
     reports = Reports(html, markdown, json_, force=force, quiet=quiet)
     find_tlparse()
     claim = None if advice is None else read_claim(advice)
