@@ -147,29 +147,14 @@ def run_analysis(
     """The analysis that the options of `inputs` ask for, with a progress bar if it takes long."""
     from pgo_advisor.analysis import analyze
 
-    with _progress() as progress, _ended_by_signals():
+    end_on_signals()
+    with _progress() as progress:
         try:
             return analyze(
                 *paths, torch_version=torch_version, timeout=timeout, keep=keep, progress=progress
             )
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--torch-version") from error
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Lets a signal that ends the program do so through an exception, so that nothing is left behind."""
-
-    def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, end) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
