@@ -13,6 +13,7 @@ from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
 from pgo_advisor.ingest import DEFAULT_TIMEOUT, ingest
+from pgo_advisor.limits import Limits
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
 from pgo_advisor.torch_release import TorchRelease
@@ -146,27 +147,38 @@ class Analysis:
 def analyze(
     *paths: str | os.PathLike[str],
     torch_version: str | None = None,
+    job: str | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    limits: Limits | None = None,
     keep: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Analysis:
     """Analyses what a run of torch.compile left behind at the paths, as one job.
 
-    A path is a TORCH_TRACE directory, a trace log, a directory that tlparse wrote, or a PGO text artifact.
+    A path is a TORCH_TRACE directory, a trace log, a directory that tlparse wrote, or a PGO text artifact,
+    each also compressed or in an archive. `job` names a directory below the paths if they hold several jobs.
     `torch_version` is the release that the advice is for, where the trace does not say or another one is
-    meant. `timeout` is in seconds for tlparse on each log; `keep` is a new directory for its output.
+    meant. `timeout` is in seconds for tlparse on each log; `limits` bound what archives unpack to; `keep` is
+    a new directory for tlparse's output.
 
     Raises InputError, TlparseError (both PgoAdvisorError), and ValueError for a version that is none.
     """
     wanted = None if torch_version is None else TorchRelease.parse(torch_version)
-    read = ingest([Path(path) for path in paths], timeout=timeout, keep=keep, progress=progress)
+    read = ingest(
+        [Path(path) for path in paths],
+        job=job,
+        timeout=timeout,
+        limits=limits,
+        keep=keep,
+        progress=progress,
+    )
     release, notes = _release(read.tables, wanted)
     advised = advise(read.tables, release)
     return Analysis(
         tables=read.tables,
         logs=read.logs,
         losses=read.losses,
-        notes=(*notes, *_notes(advised, read.tables)),
+        notes=(*read.notes, *notes, *_notes(advised, read.tables)),
         release=release,
         advised=advised,
     )

@@ -13,7 +13,6 @@ from conftest import Trace, recorded
 
 from pgo_advisor.errors import InputError, OutputError, TlparseError
 from pgo_advisor.ingest import ingest, tlparse
-from pgo_advisor.ingest.paths import find_inputs
 from pgo_advisor.tables import COLUMNS, INTS, Tables
 
 
@@ -197,7 +196,7 @@ class TestErrors:
         [
             (b"", "is empty"),
             (b"hello\n", "is nothing that can be analysed"),
-            (b"\x1f\x8b\x08\x00" + b"\0" * 20, "is compressed (gzip)"),
+            (b"\x1f\x8b\x08\x00" + b"\0" * 20, "cannot be unpacked (gzip)"),
             (b"\0" * 5000, "is nothing that can be analysed"),
         ],
     )
@@ -207,21 +206,21 @@ class TestErrors:
         path = tmp_path / "file"
         path.write_bytes(content)
         with pytest.raises(InputError, match="file") as error:
-            find_inputs([path])
+            ingest([path])
         assert told in str(error.value)
 
     def test_a_path_that_does_not_exist(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="does not exist"):
-            find_inputs([tmp_path / "nowhere"])
+            ingest([tmp_path / "nowhere"])
 
     def test_an_empty_directory(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="it is empty"):
-            find_inputs([tmp_path])
+            ingest([tmp_path])
 
     def test_links_that_go_round(self, tmp_path: Path) -> None:
         (tmp_path / "self").symlink_to(tmp_path)
         with pytest.raises(InputError, match="nothing that can be analysed"):
-            find_inputs([tmp_path])
+            ingest([tmp_path])
 
     def fake_tlparse(self, monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
         program = folder / "tlparse"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pgo_advisor.limits import GIB, Limits
+
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
 
@@ -20,6 +22,14 @@ EPILOG = (
     "cannot be written; 3 an input that does not exist or cannot be analysed; 4 tlparse is missing, too "
     "old, or fails."
 )
+
+
+_KEY = "pgo_advisor.{}"
+
+
+def _remember(context: click.Context, option: click.Parameter, value: object) -> None:
+    """Keeps for `run_analysis` what no command has to know of."""
+    context.meta[_KEY.format(option.name)] = value
 
 
 def inputs(command: Command) -> Command:
@@ -33,6 +43,23 @@ def inputs(command: Command) -> Command:
             show_default=True,
             metavar="SECONDS",
             help="Time that tlparse may take for one log.",
+        ),
+        click.option(
+            "--unpack-limit",
+            type=click.FloatRange(min=0, min_open=True),
+            default=Limits().bytes / GIB,
+            show_default=True,
+            metavar="GIB",
+            help="Most that archives may unpack to; a larger one allows more members and a higher ratio.",
+            expose_value=False,
+            callback=_remember,
+        ),
+        click.option(
+            "--job",
+            metavar="NAME",
+            help="Of several jobs, the one in the directory of this name; else all are analysed as one.",
+            expose_value=False,
+            callback=_remember,
         ),
         click.option(
             "--torch-version",
@@ -53,10 +80,17 @@ def run_analysis(
     """The analysis that the options of `inputs` ask for, with a progress bar if it takes long."""
     from pgo_advisor.analysis import analyze
 
+    told = click.get_current_context().meta
     with _progress() as progress:
         try:
             return analyze(
-                *paths, torch_version=torch_version, timeout=timeout, keep=keep, progress=progress
+                *paths,
+                torch_version=torch_version,
+                job=told[_KEY.format("job")],
+                timeout=timeout,
+                limits=Limits.of_gib(told[_KEY.format("unpack_limit")]),
+                keep=keep,
+                progress=progress,
             )
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--torch-version") from error

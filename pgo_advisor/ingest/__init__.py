@@ -8,16 +8,19 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pgo_advisor.errors import InputError, PgoAdvisorError
 from pgo_advisor.files import new_directory
-from pgo_advisor.ingest.paths import Found, find_inputs
+from pgo_advisor.ingest.paths import Finder, Found, choose_job
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.rows import LogRows, read_log
 from pgo_advisor.ingest.tlparse import find_tlparse, run_tlparse
+from pgo_advisor.ingest.unpack import Unpacker
+from pgo_advisor.limits import Limits
 from pgo_advisor.tables import Tables
 
 DEFAULT_TIMEOUT = 1800.0
@@ -26,38 +29,51 @@ DEFAULT_TIMEOUT = 1800.0
 
 @dataclass(frozen=True)
 class Ingested:
-    """The tables; what each log was, by the tables' column `log`; what was lost, in sentences."""
+    """The tables; what each log was, by the tables' column `log`; what was lost, in sentences.
+
+    `notes` are what else is to be known of the inputs.
+    """
 
     tables: Tables
     logs: tuple[Path, ...]
     losses: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def ingest(
     paths: Iterable[Path],
     *,
+    job: str | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    limits: Limits | None = None,
     keep: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Ingested:
     """Reads everything at the paths as one job.
 
-    `timeout` is in seconds for each log. `keep` is a new directory that keeps what tlparse wrote.
-    `progress` is called with how many of how many logs are read. Raises InputError or TlparseError if
-    nothing could be read; what of several logs fails is told in `losses`.
+    `job` takes only the inputs in a directory of that name below the paths. `timeout` is in seconds for
+    each log. `limits` bound what archives unpack to. `keep` is a new directory that keeps what tlparse
+    wrote. `progress` is called with how many of how many logs are read. Raises InputError or TlparseError
+    if nothing could be read; what of several logs fails is told in `losses`.
     """
-    found = find_inputs(paths)
-    if any(item.kind == "trace" for item in found):
-        find_tlparse()
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="pgo-advisor-") as scratch:
-            return _ingest(found, Path(scratch), timeout, progress)
-    with new_directory(keep) as scratch_directory:
-        return _ingest(found, scratch_directory, timeout, progress)
+    with ExitStack() as stack:
+        temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pgo-advisor-")))
+        unpacker = Unpacker(temporary / "unpacked", limits or Limits())
+        finder = Finder(unpacker)
+        found, remarks = choose_job(finder.find(paths), job)
+        if any(item.kind == "trace" for item in found):
+            find_tlparse()
+        output = temporary if keep is None else stack.enter_context(new_directory(keep))
+        read = _ingest(found, output, timeout, progress, [*finder.losses, *unpacker.losses])
+    return replace(read, notes=(*remarks, *read.notes))
 
 
 def _ingest(
-    found: Sequence[Found], scratch: Path, timeout: float, progress: Callable[[int, int], None]
+    found: Sequence[Found],
+    scratch: Path,
+    timeout: float,
+    progress: Callable[[int, int], None],
+    losses: list[str],
 ) -> Ingested:
     results: dict[int, LogRows] = {}
     failures: dict[int, PgoAdvisorError] = {}
@@ -75,18 +91,22 @@ def _ingest(
             progress(len(results) + len(failures), len(found))
     if not results:
         raise failures[min(failures)]
-    losses = [f"{found[number].path}: not analysed: {error}" for number, error in failures.items()]
+    losses += (f"{found[number].shown}: not analysed: {why}" for number, why in failures.items())
     for number in sorted(results):
-        losses += (f"{found[number].path}: {loss}" for loss in results[number].losses)
+        losses += (f"{found[number].shown}: {loss}" for loss in results[number].losses)
     if not any(
         log.rows.get(table) for log in results.values() for table in ("compiles", "pgo_entries")
     ):
+        names = ", ".join(str(item.shown) for item in found[:3])
         raise InputError(
-            f"no compile is recorded in {', '.join(str(item.path) for item in found[:3])}: was torch.compile "
-            "reached, and not switched off (TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
+            f"no compile is recorded in {names}: was torch.compile reached, and not switched off "
+            "(TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
         )
     return Ingested(
-        Tables.from_rows(_join(found, results)), tuple(item.path for item in found), tuple(losses)
+        tables=Tables.from_rows(_join(found, results)),
+        logs=tuple(item.shown for item in found),
+        losses=tuple(losses),
+        notes=(),
     )
 
 
@@ -95,7 +115,9 @@ def _read(item: Found, output: Path, timeout: float) -> LogRows:
         if item.kind == "pgo":
             text = item.path.read_text("utf-8", errors="replace")
             rows: dict[str, list[dict[str, Any]]] = {
-                "pgo_entries": [{"artifact": item.path.stem, **row} for row in parse_pgo_text(text)]
+                "pgo_entries": [
+                    {"artifact": item.shown.stem, **row} for row in parse_pgo_text(text)
+                ]
             }
             return LogRows(rows, item.rank, [])
         if item.kind == "tlparse":
@@ -103,7 +125,7 @@ def _read(item: Found, output: Path, timeout: float) -> LogRows:
         lost = _run_tlparse(item.path, output, timeout)
         log = read_log(output)
     except OSError as error:
-        raise InputError(f"{item.path} cannot be read: {error.strerror}") from error
+        raise InputError(f"{item.shown} cannot be read: {error.strerror}") from error
     return LogRows(log.rows, log.rank, lost + log.losses)
 
 
