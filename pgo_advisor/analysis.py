@@ -235,6 +235,7 @@ def _notes(advised: Advised, tables: Tables) -> Iterable[str]:
             f"{', '.join(frames[:4])}{more}, where it never varied, which can cost compiles or break code "
             f"that needs the size as a number{marks}."
         )
+    yield from advised.notes
     if not len(tables.compiles):
         yield (
             "A PGO profile alone tells which sizes varied, not what that cost: no compile is counted and "

@@ -152,6 +152,9 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "line": Column("Int64", "its first line"),
         "name": Column("string", "its name"),
         "file_hash": Column("string", "CRC-32 of the source file, hexadecimal"),
+        "closure": Column(
+            "Int64", "hash of its closure's functions (2.12), of that process; pickles only"
+        ),
         "source": Column("string", "Dynamo's name of the input"),
         "kind": Column(
             "string", "tensor, scalar, dynamic (a varying scalar, or a rank) or unusual"
@@ -160,7 +163,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "stride": Column(
             "string", "strides as PyTorch prints them; S(1): dim 1's stride times size"
         ),
-        "value": Column("string", "a scalar's value"),
+        "value": Column("string", "a scalar's value; of a dynamic one the first, where told"),
     },
     "graph_breaks": {
         **_KEYS,

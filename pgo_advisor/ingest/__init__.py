@@ -15,7 +15,9 @@ from typing import Any
 
 from pgo_advisor.errors import InputError, PgoAdvisorError
 from pgo_advisor.files import new_directory
+from pgo_advisor.ingest.mega_cache import pgo_states
 from pgo_advisor.ingest.paths import Finder, Found, choose_job
+from pgo_advisor.ingest.pgo_pickle import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.rows import LogRows, read_log
 from pgo_advisor.ingest.tlparse import find_tlparse, run_tlparse
@@ -112,14 +114,8 @@ def _ingest(
 
 def _read(item: Found, output: Path, timeout: float) -> LogRows:
     try:
-        if item.kind == "pgo":
-            text = item.path.read_text("utf-8", errors="replace")
-            rows: dict[str, list[dict[str, Any]]] = {
-                "pgo_entries": [
-                    {"artifact": item.shown.stem, **row} for row in parse_pgo_text(text)
-                ]
-            }
-            return LogRows(rows, item.rank, [])
+        if item.kind in {"pgo", "pickle", "mega-cache"}:
+            return _read_profile(item)
         if item.kind == "tlparse":
             return read_log(item.path)
         lost = _run_tlparse(item.path, output, timeout)
@@ -127,6 +123,21 @@ def _read(item: Found, output: Path, timeout: float) -> LogRows:
     except OSError as error:
         raise InputError(f"{item.shown} cannot be read: {error.strerror}") from error
     return LogRows(log.rows, log.rank, lost + log.losses)
+
+
+def _read_profile(item: Found) -> LogRows:
+    losses: list[str] = []
+    if item.kind == "pgo":
+        rows = parse_pgo_text(item.path.read_text("utf-8", errors="replace"))
+    elif item.kind == "pickle":
+        with item.path.open("rb") as file:
+            rows = read_code_state(file.read(MOST_BYTES + 1))
+    else:
+        states, losses = pgo_states(item.path)
+        # PyTorch puts them one after the other into the same place
+        rows = read_code_state(states[-1][1]) if states else []
+    entries = [{"artifact": item.shown.stem, **row} for row in rows]
+    return LogRows({"pgo_entries": entries}, item.rank, losses)
 
 
 def _run_tlparse(log: Path, output: Path, timeout: float) -> list[str]:

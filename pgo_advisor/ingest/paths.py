@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from pgo_advisor.errors import InputError
+from pgo_advisor.ingest.mega_cache import is_mega_cache
 from pgo_advisor.ingest.pgo_text import is_pgo_text
 from pgo_advisor.ingest.unpack import Unpacker, packing
 
@@ -21,6 +22,7 @@ _RECORD = re.compile(
 _RANK = re.compile(r"(?:^|_)rank_?(\d{1,7})(?:_|\.|$)")
 _CODE_STATE = re.compile(r"code_state_(?P<job>.*)[_:](?P<rank>None|\d{1,7})[_:].*\.pkl", re.DOTALL)
 _OF_ONE_PROCESS = re.compile(r"rank_?\d+|\d+|log_\d+")
+_PICKLED = b"torch._dynamo.pgo"
 _HEAD = 1 << 20
 _MAX_DEPTH = 6
 _MAX_FILES = 100_000
@@ -30,7 +32,7 @@ WANTED = (
     "printed"
 )
 
-Kind = Literal["trace", "tlparse", "pgo"]
+Kind = Literal["trace", "tlparse", "pgo", "pickle", "mega-cache"]
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,10 @@ def _look(path: Path, head: bytes, shown: Path, root: Path) -> Found | None:
         path.name == "index.html" and (path.parent / "raw.jsonl").is_file()
     ):
         return _found("tlparse", path.parent, shown.parent, root)
+    if head.startswith(b"\x80") and _PICKLED in head[:4096]:
+        return _found("pickle", path, shown, root)
+    if is_mega_cache(head):
+        return _found("mega-cache", path, shown, root)
     if is_pgo_text(head.decode("utf-8", errors="replace")):
         return _found("pgo", path, shown, root)
     return None
