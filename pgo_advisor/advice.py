@@ -15,7 +15,7 @@ from pgo_advisor.marking import decided_by, markings
 from pgo_advisor.plan import Plan, choose, declaration, saved_seconds
 from pgo_advisor.predict import Range
 from pgo_advisor.price import prices
-from pgo_advisor.profile import profile_of
+from pgo_advisor.profile import Profile, profile_of
 from pgo_advisor.recompiles import causes_of
 from pgo_advisor.rules import RULES, Group
 from pgo_advisor.rules.base import brief
@@ -48,7 +48,7 @@ class Advised:
 def advise(tables: Tables, release: TorchRelease | None) -> Advised:
     """Analyses the tables of one job; `release` is the PyTorch that will read the advice, if known."""
     frames = frames_of(tables)
-    profile = profile_of(tables, {frame.location for frame in frames})
+    profile = profile_of(tables, _recorded(frames))
     by_dim = release is not None and release.has(Capability.LIST_DIM_SUFFIX)
     plan = choose(frames, by_dim=by_dim)
     recompiles = _recompiles(frames, tables, plan)
@@ -58,7 +58,7 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
     items = {Pair(e.source, e.dim): item.text for item in listed.entries for e in item.covers}
     unbacked, beside, unbacked_saves = _unbacked(groups, plan, release)
     sites = _call_sites(tables, groups)
-    reports = tuple(_report(group, plan, sites[group.id]) for group in groups)
+    reports = tuple(_report(group, plan, sites[group.id], profile) for group in groups)
     findings = [
         found
         for group in groups
@@ -82,6 +82,11 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
         unbacked_saves=unbacked_saves,
         notes=profile.notes,
     )
+
+
+def _recorded(frames: Iterable[Frame]) -> set[tuple[str, int, str]]:
+    """The code whose inputs are recorded in full."""
+    return {frame.location for frame in frames if not any(call.partial for call in frame.calls)}
 
 
 def _recompiles(
@@ -141,7 +146,7 @@ def _groups(
     return groups
 
 
-def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...]) -> FrameReport:
+def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...], profile: Profile) -> FrameReport:
     predictions = [plan.predictions[frame.key] for frame in group.frames]
     predicted = sum((prediction.compiles for prediction in predictions), Range(0, 0))
     compiles = len(group.calls)
@@ -154,6 +159,9 @@ def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...]) -> FrameRepor
         why = f"{compiles} compiles become {_range(predicted)}"
     elif CauseKind.marking_changed in causes:
         verdict, why = Verdict.marking_helps, "mark it before the first call as well"
+    elif profile.pairs_of(group.frames[0].location):
+        verdict = Verdict.marking_helps
+        why = "inputs varied; how many compiles declaring them saves, this record does not tell"
     else:
         verdict = Verdict.marking_does_not_help
         named = ", ".join(kind.value for kind, _ in causes.most_common(3))

@@ -155,17 +155,19 @@ def analyze(
 ) -> Analysis:
     """Analyses what a run of torch.compile left behind at the paths, as one job.
 
-    A path is a TORCH_TRACE directory, a trace log, a directory that tlparse wrote, or a PGO text artifact,
-    each also compressed or in an archive. `job` names a directory below the paths if they hold several jobs.
-    `torch_version` is the release that the advice is for, where the trace does not say or another one is
-    meant. `timeout` is in seconds for tlparse on each log; `limits` bound what archives unpack to; `keep` is
-    a new directory for tlparse's output.
+    A path is a TORCH_TRACE directory, a trace log, a directory that tlparse wrote, a PGO profile (text,
+    pickle, mega-cache, a cache directory), or what TORCH_LOGS printed, each also compressed or in an archive;
+    `-` is standard input, and a URL is read by fsspec, if that is installed.
+    `job` names a directory below the paths if they hold several jobs. `torch_version` is the release that
+    the advice is for, where the trace does not say or another one is meant. `timeout` is in seconds for
+    tlparse on each log; `limits` bound what archives unpack to; `keep` is a new directory for tlparse's
+    output.
 
     Raises InputError, TlparseError (both PgoAdvisorError), and ValueError for a version that is none.
     """
     wanted = None if torch_version is None else TorchRelease.parse(torch_version)
     read = ingest(
-        [Path(path) for path in paths],
+        paths,
         job=job,
         timeout=timeout,
         limits=limits,
@@ -236,6 +238,11 @@ def _notes(advised: Advised, tables: Tables) -> Iterable[str]:
             f"that needs the size as a number{marks}."
         )
     yield from advised.notes
+    if (tables.compiles["recorded_by"] == "console").any():
+        yield (
+            "Console text has no durations, and of the inputs it shows just what differed first: what has to "
+            "be declared together may be missing. A TORCH_TRACE shows all."
+        )
     if not len(tables.compiles):
         yield (
             "A PGO profile alone tells which sizes varied, not what that cost: no compile is counted and "

@@ -1,4 +1,4 @@
-"""Advice from PGO profiles alone: they tell what varied, not what that cost.
+"""Advice from PGO profiles, and from symbols in console text: what varied, not what that cost.
 
 The profiles of several ranks and attempts are joined as PyTorch joins states: `FrameStateSizeEntry.__ior__`
 and `CodeId.__eq__` in torch/_dynamo/pgo.py, by which code that moved to another path is the same code.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgo_advisor.findings import Advice, Remedy
-from pgo_advisor.history import Pair, rows
+from pgo_advisor.history import UNKNOWN, Pair, rows
 from pgo_advisor.tables import Tables
 
 Location = tuple[str, int, str]
@@ -64,8 +64,12 @@ def _joined(known: Size, seen: Size) -> Size:
 class Profile:
     """What varied in code of which no full record is at hand, with where; sentences on what is unclear."""
 
-    pairs: dict[Pair, tuple[str, ...]]
+    pairs: dict[Pair, tuple[Location, ...]]
     notes: tuple[str, ...]
+
+    def pairs_of(self, location: Location) -> list[Pair]:
+        """What varied in one code object."""
+        return [pair for pair, places in self.pairs.items() if location in places]
 
     def advice(self, items: Mapping[Pair, str], but: Collection[Pair]) -> Iterator[Advice]:
         """Advice for all pairs `but` some; `items` are the entries of the list that cover them."""
@@ -75,18 +79,18 @@ class Profile:
             what = "values" if pair.dim is None else "sizes"
             yield Advice(
                 rule="varying-int" if pair.dim is None else "varying-dim",
-                frames=places,
+                frames=tuple(f"{name} ({file}:{line})" for file, line, name in places),
                 source=pair.source,
                 dim=pair.dim,
                 remedy=Remedy.dynamic_sources,
-                why_remedy="a profile does not tell how the function is called",
+                why_remedy="what was recorded does not tell how the function is called",
                 list_entry=items.get(pair),
                 code=None,
                 saved=None,
                 saved_seconds=0.0,
                 values=(),
                 together=(),
-                evidence=(f"the PGO profile has seen several {what}",),
+                evidence=(f"PyTorch has seen several {what} and made it dynamic by itself",),
                 price=(),
                 also_touches=(),
             )
@@ -94,16 +98,17 @@ class Profile:
 
 def profile_of(tables: Tables, recorded: Collection[Location]) -> Profile:
     """The profiles that were given as such, less the code whose compiles are `recorded`."""
-    places: dict[Pair, dict[str, None]] = defaultdict(dict)
+    places: dict[Pair, dict[Location, None]] = defaultdict(dict)
     unclear: dict[str, None] = {}
     for item in _inputs(rows(tables.pgo_entries)):
         if item.location in recorded:
             continue
-        file, line, name = item.location
         for pair in item.varied():
-            places[pair][f"{name} ({file}:{line})"] = None
+            places[pair][item.location] = None
         if item.unclear:
             unclear[item.source] = None
+    for pair, place in _late_symbols(tables):
+        places[pair][place] = None
     notes = []
     if unclear:
         names = ", ".join(list(unclear)[:5]) + (", …" if len(unclear) > 5 else "")
@@ -127,3 +132,27 @@ def _inputs(entries: Iterable[Mapping[str, Any]]) -> Iterable[_Input]:
         key = (file, row["line"], row["name"], row["closure"], source)
         inputs.setdefault(key, _Input(location, source)).join(row)
     return inputs.values()
+
+
+def _late_symbols(tables: Tables) -> Iterator[tuple[Pair, Location]]:
+    """What became a symbol after the first compile of a frame that only console text tells of."""
+    compiles = {
+        row["compile"]: row for row in rows(tables.compiles) if row["recorded_by"] == "console"
+    }
+    first: dict[int, int] = {}
+    for compile_, row in compiles.items():
+        first.setdefault(row["frame"], compile_)
+    symbols = [
+        (row["compile"], Pair(row["source"], row["dim"]))
+        for row in rows(tables.symbols)
+        if row["compile"] in compiles and row["kind"] in {"size", "int"}
+    ]
+    given = {
+        (compiles[compile_]["frame"], pair)
+        for compile_, pair in symbols
+        if compile_ == first[compiles[compile_]["frame"]]
+    }
+    for compile_, pair in symbols:
+        row = compiles[compile_]
+        if (row["frame"], pair) not in given and not pair.source.endswith("._base"):
+            yield pair, (row["file"] or UNKNOWN, row["line"] or 0, row["name"] or UNKNOWN)

@@ -77,6 +77,10 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "fail_type": Column("string", "class of the exception that ended the compile"),
         "fail_reason": Column("string", "its text"),
         "torch_version": Column("string", "PyTorch's version, where the log tells it"),
+        "recorded_by": Column(
+            "string",
+            "trace; or console: then without durations, and inputs as far as reasons name them",
+        ),
     },
     "guard_failures": {
         **_KEYS,

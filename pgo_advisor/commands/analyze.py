@@ -33,7 +33,7 @@ from pgo_advisor.commands.common import EPILOG, inputs, run_analysis
 @click.option("-f", "--force", is_flag=True, help="Replace output files that exist.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no report.")
 def analyze(
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     torch_version: str | None,
     timeout: float,
     html: Path | None,

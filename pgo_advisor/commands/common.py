@@ -66,16 +66,14 @@ def inputs(command: Command) -> Command:
             metavar="VERSION",
             help="The PyTorch that the advice is for, as 2.13; needed where the trace does not say.",
         ),
-        click.argument(
-            "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
-        ),
+        click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.UNPROCESSED),
     ):
         command = decorate(command)
     return command
 
 
 def run_analysis(
-    paths: tuple[Path, ...], torch_version: str | None, timeout: float, keep: Path | None = None
+    paths: tuple[str, ...], torch_version: str | None, timeout: float, keep: Path | None = None
 ) -> Analysis:
     """The analysis that the options of `inputs` ask for, with a progress bar if it takes long."""
     from pgo_advisor.analysis import analyze

@@ -15,7 +15,10 @@ from typing import Any
 
 from pgo_advisor.errors import InputError, PgoAdvisorError
 from pgo_advisor.files import new_directory
+from pgo_advisor.ingest.console_rows import read_console
+from pgo_advisor.ingest.fetch import Fetcher
 from pgo_advisor.ingest.mega_cache import pgo_states
+from pgo_advisor.ingest.overlap import without_recorded
 from pgo_advisor.ingest.paths import Finder, Found, choose_job
 from pgo_advisor.ingest.pgo_pickle import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
@@ -43,7 +46,7 @@ class Ingested:
 
 
 def ingest(
-    paths: Iterable[Path],
+    paths: Iterable[str | os.PathLike[str]],
     *,
     job: str | None = None,
     timeout: float = DEFAULT_TIMEOUT,
@@ -51,7 +54,7 @@ def ingest(
     keep: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Ingested:
-    """Reads everything at the paths as one job.
+    """Reads everything at the paths as one job; `-` is standard input, and URLs are read by fsspec.
 
     `job` takes only the inputs in a directory of that name below the paths. `timeout` is in seconds for
     each log. `limits` bound what archives unpack to. `keep` is a new directory that keeps what tlparse
@@ -60,9 +63,11 @@ def ingest(
     """
     with ExitStack() as stack:
         temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pgo-advisor-")))
-        unpacker = Unpacker(temporary / "unpacked", limits or Limits())
+        limits = limits or Limits()
+        fetcher = Fetcher(temporary / "fetched", limits)
+        unpacker = Unpacker(temporary / "unpacked", limits)
         finder = Finder(unpacker)
-        found, remarks = choose_job(finder.find(paths), job)
+        found, remarks = choose_job(finder.find(map(fetcher.fetch, paths)), job)
         if any(item.kind == "trace" for item in found):
             find_tlparse()
         output = temporary if keep is None else stack.enter_context(new_directory(keep))
@@ -93,6 +98,14 @@ def _ingest(
             progress(len(results) + len(failures), len(found))
     if not results:
         raise failures[min(failures)]
+    traces = [
+        (found[number].rank if log.rank is None else log.rank, log)
+        for number, log in results.items()
+        if found[number].kind in {"trace", "tlparse"}
+    ]
+    for number, log in results.items():
+        if found[number].kind == "console":
+            results[number] = without_recorded(log, traces)
     losses += (f"{found[number].shown}: not analysed: {why}" for number, why in failures.items())
     for number in sorted(results):
         losses += (f"{found[number].shown}: {loss}" for loss in results[number].losses)
@@ -108,7 +121,11 @@ def _ingest(
         tables=Tables.from_rows(_join(found, results)),
         logs=tuple(item.shown for item in found),
         losses=tuple(losses),
-        notes=(),
+        notes=tuple(
+            f"{found[number].shown}: {note}"
+            for number in sorted(results)
+            for note in results[number].notes
+        ),
     )
 
 
@@ -116,6 +133,8 @@ def _read(item: Found, output: Path, timeout: float) -> LogRows:
     try:
         if item.kind in {"pgo", "pickle", "mega-cache"}:
             return _read_profile(item)
+        if item.kind == "console":
+            return read_console(item.path)
         if item.kind == "tlparse":
             return read_log(item.path)
         lost = _run_tlparse(item.path, output, timeout)
@@ -174,7 +193,8 @@ def _join(
         rank = found[number].rank if log.rank is None else log.rank
         for table, rows in log.rows.items():
             for row in rows:
-                row["log"], row["rank"] = number, rank
+                row["log"] = number
+                row.setdefault("rank", rank)
                 for column, offset in (
                     ("compile", compiles),
                     ("against", compiles),

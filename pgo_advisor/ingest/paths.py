@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from pgo_advisor.errors import InputError
+from pgo_advisor.ingest.console import is_console
+from pgo_advisor.ingest.fetch import Local
 from pgo_advisor.ingest.mega_cache import is_mega_cache
 from pgo_advisor.ingest.pgo_text import is_pgo_text
 from pgo_advisor.ingest.unpack import Unpacker, packing
@@ -32,7 +34,7 @@ WANTED = (
     "printed"
 )
 
-Kind = Literal["trace", "tlparse", "pgo", "pickle", "mega-cache"]
+Kind = Literal["trace", "tlparse", "pgo", "pickle", "mega-cache", "console"]
 
 
 @dataclass(frozen=True)
@@ -58,54 +60,52 @@ class Finder:
         self._files = 0
         self.losses: list[str] = []
 
-    def find(self, paths: Iterable[Path]) -> list[Found]:
-        """All inputs at the paths, directories and archives searched through, each once, by rank and name.
+    def find(self, places: Iterable[Local]) -> list[Found]:
+        """All inputs at the places, directories and archives searched through, each once, by rank and name.
 
         Raises InputError for a path that does not exist, cannot be read, or holds none.
         """
         found: dict[Path, Found] = {}
-        for path in paths:
-            for item in self._find(path):
+        for path, shown in places:
+            for item in self._find(path, shown):
                 found.setdefault(item.path.resolve(), item)
         items = sorted(
             found.values(), key=lambda item: (item.rank is None, item.rank or 0, str(item.shown))
         )
         return list(self._different(items))
 
-    def _find(self, path: Path) -> list[Found]:
+    def _find(self, path: Path, shown: Path) -> list[Found]:
         try:
             if path.is_dir():
-                items = list(self._search(path, path, path, _MAX_DEPTH))
+                items = list(self._search(path, shown, shown, _MAX_DEPTH))
                 if not items:
                     raise InputError(
-                        f"{path} holds nothing that can be analysed{self._hint(path, path)}"
+                        f"{shown} holds nothing that can be analysed{self._hint(path, shown)}"
                     )
                 return items
             if not path.exists():
-                raise InputError(f"{path} does not exist; name {WANTED}")
+                raise InputError(f"{shown} does not exist; name {WANTED}")
             if not path.is_file():
-                raise InputError(f"{path} is no regular file; name {WANTED}")
+                raise InputError(f"{shown} is no regular file; name {WANTED}")
             head = _head(path)
             if kind := packing(head):
-                unpacked = self._unpacker.unpack(path, kind, path)
-                items = list(self._search(unpacked, path, path, _MAX_DEPTH))
+                unpacked = self._unpacker.unpack(path, kind, shown)
+                items = list(self._search(unpacked, shown, shown, _MAX_DEPTH))
                 if not items:
                     raise InputError(
-                        f"{path} ({kind}) holds nothing that can be analysed"
-                        f"{self._hint(unpacked, path)}"
+                        f"{shown} ({kind}) holds nothing that can be analysed"
+                        f"{self._hint(unpacked, shown)}"
                     )
                 return items
-            if item := _look(path, head, path, path.parent):
+            if item := _look(path, head, shown, shown.parent):
                 return [item]
         except OSError as error:
-            raise InputError(
-                f"{error.filename or path} cannot be read: {error.strerror}"
-            ) from error
+            raise InputError(f"{shown} cannot be read: {error.strerror}") from error
         if not head:
             raise InputError(
-                f"{path} is empty; was the program killed before it compiled anything?"
+                f"{shown} is empty; was the program killed before it compiled anything?"
             )
-        raise InputError(f"{path} is nothing that can be analysed; name {WANTED}")
+        raise InputError(f"{shown} is nothing that can be analysed; name {WANTED}")
 
     def _search(self, directory: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
         if (directory / "raw.jsonl").is_file():
@@ -194,6 +194,8 @@ def _look(path: Path, head: bytes, shown: Path, root: Path) -> Found | None:
         return _found("mega-cache", path, shown, root)
     if is_pgo_text(head.decode("utf-8", errors="replace")):
         return _found("pgo", path, shown, root)
+    if is_console(path, head):
+        return _found("console", path, shown, root)
     return None
 
 

@@ -46,8 +46,12 @@ def render_terminal(analysis: Analysis, *, width: int, color: bool) -> str:
 def _answer(analysis: Analysis) -> Iterator[RenderableType]:
     totals = analysis.totals
     if totals.compiles:
-        cost = f"{count(totals.compiles, 'compile')} took {duration(totals.seconds)}"
-        if totals.recompiles:
+        cost = count(totals.compiles, "compile")
+        if not totals.seconds:  # console text has no durations
+            cost += f", {count(totals.recompiles, 'recompile')} among them"
+        else:
+            cost += f" took {duration(totals.seconds)}"
+        if totals.recompiles and totals.seconds:
             cost += (
                 f", {duration(totals.recompile_seconds)} of it in "
                 f"{count(totals.recompiles, 'recompile')}"
@@ -55,10 +59,12 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
         yield Text(f"{cost}.", style="bold")
     if analysis.advice:
         if totals.compiles:
+            saved = (
+                f" and {duration(totals.saved_seconds)} of compiling go" if totals.seconds else ""
+            )
             yield Text(
                 f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
-                f"{span(totals.predicted)} and {duration(totals.saved_seconds)} of compiling go "
-                "(predicted, not measured)."
+                f"{span(totals.predicted)}{saved} (predicted, not measured)."
             )
         yield Text()
         if analysis.dynamic_sources:
