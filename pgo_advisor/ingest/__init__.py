@@ -22,8 +22,11 @@ from pgo_advisor.ingest.overlap import without_recorded
 from pgo_advisor.ingest.paths import Finder, Found, choose_job
 from pgo_advisor.ingest.pgo_pickle import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
+from pgo_advisor.ingest.processes import split_processes
+from pgo_advisor.ingest.repair import write_repaired
 from pgo_advisor.ingest.rows import LogRows, read_log
-from pgo_advisor.ingest.tlparse import find_tlparse, run_tlparse
+from pgo_advisor.ingest.tlparse import TlparseTimeout, find_tlparse, run_tlparse
+from pgo_advisor.ingest.tlparse_parts import read_parts
 from pgo_advisor.ingest.unpack import Unpacker
 from pgo_advisor.limits import Limits
 from pgo_advisor.tables import Tables
@@ -70,6 +73,15 @@ def ingest(
         found, remarks = choose_job(finder.find(map(fetcher.fetch, paths)), job)
         if any(item.kind == "trace" for item in found):
             find_tlparse()
+        found = [
+            part
+            for number, item in enumerate(found)
+            for part in (
+                split_processes(item, temporary / "processes" / str(number))
+                if item.kind == "trace"
+                else [item]
+            )
+        ]
         output = temporary if keep is None else stack.enter_context(new_directory(keep))
         read = _ingest(found, output, timeout, progress, [*finder.losses, *unpacker.losses])
     return replace(read, notes=(*remarks, *read.notes))
@@ -135,6 +147,8 @@ def _read(item: Found, output: Path, timeout: float) -> LogRows:
             return _read_profile(item)
         if item.kind == "console":
             return read_console(item.path)
+        if item.kind == "tlparse-parts":
+            return read_parts(item.path)
         if item.kind == "tlparse":
             return read_log(item.path)
         lost = _run_tlparse(item.path, output, timeout)
@@ -162,24 +176,20 @@ def _read_profile(item: Found) -> LogRows:
 def _run_tlparse(log: Path, output: Path, timeout: float) -> list[str]:
     try:
         return run_tlparse(log, output, timeout=timeout)
-    except PgoAdvisorError as error:
-        if "UTF-8" not in str(error):
+    except TlparseTimeout:
+        raise
+    except PgoAdvisorError:
+        # it refuses the whole file for a byte that is no UTF-8, or for a line that is no record
+        repaired = output.with_suffix(".log")
+        lost = write_repaired(log, repaired)
+        if not lost:
+            repaired.unlink()
             raise
-    # tlparse refuses the whole file for one byte
-    repaired = output.with_suffix(".log")
-    replaced = 0
-    with log.open("rb") as damaged, repaired.open("wb") as copy:
-        for line in damaged:
-            text = line.decode("utf-8", errors="replace")
-            fixed = text.encode()
-            replaced += fixed != line
-            copy.write(fixed)
     shutil.rmtree(output, ignore_errors=True)
     try:
-        lost = run_tlparse(repaired, output, timeout=timeout)
+        return [*lost, *run_tlparse(repaired, output, timeout=timeout)]
     finally:
         repaired.unlink()
-    return [f"{replaced} lines are not UTF-8 and were read with replacement characters", *lost]
 
 
 def _join(

@@ -151,8 +151,16 @@ class _Frame:
 def read_console(path: Path) -> LogRows:
     """Reads what TORCH_LOGS printed, of one process or of several whose lines are mixed."""
     console = Console(path)
+    read = printed_rows(console.compiles)
+    if console.dropped:
+        read.losses.append(f"{console.dropped} messages are too many and were left out")
+    return read
+
+
+def printed_rows(compiles: Iterable[Printed]) -> LogRows:
+    """Rows of the compiles that texts tell of."""
     frames: dict[tuple[Process, int, str], _Frame] = {}
-    for printed in console.compiles:
+    for printed in compiles:
         prefix, number = _numbered(printed)
         key = (printed.process, printed.generation, prefix)
         frames.setdefault(key, _Frame(prefix)).add(number, printed)
@@ -161,10 +169,7 @@ def read_console(path: Path) -> LogRows:
         frame.learn()
         for table, row in _rows(frame, index, generation, len(rows["compiles"])):
             rows[table].append({"rank": rank, **row} if rank is not None else row)
-    losses = (
-        [f"{console.dropped} messages are too many and were left out"] if console.dropped else []
-    )
-    return LogRows(dict(rows), None, losses)
+    return LogRows(dict(rows), None, [])
 
 
 def _numbered(printed: Printed) -> tuple[str, int]:

@@ -7,7 +7,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +16,7 @@ from pgo_advisor.ingest.console import is_console
 from pgo_advisor.ingest.fetch import Local
 from pgo_advisor.ingest.mega_cache import is_mega_cache
 from pgo_advisor.ingest.pgo_text import is_pgo_text
+from pgo_advisor.ingest.tlparse_parts import is_tlparse_parts
 from pgo_advisor.ingest.unpack import Unpacker, packing
 
 _RECORD = re.compile(
@@ -34,7 +35,7 @@ WANTED = (
     "printed"
 )
 
-Kind = Literal["trace", "tlparse", "pgo", "pickle", "mega-cache", "console"]
+Kind = Literal["trace", "tlparse", "pgo", "pickle", "mega-cache", "console", "tlparse-parts"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,14 @@ class Finder:
         if (directory / "raw.jsonl").is_file():
             yield _found("tlparse", directory, shown, root)
             return
+        if is_tlparse_parts(directory):
+            log = directory / "raw.log"
+            if log.is_file():
+                yield replace(_found("tlparse", directory, shown, root), kind="trace", path=log)
+                return
+            if not any(path.is_dir() and is_tlparse_parts(path) for path in directory.iterdir()):
+                yield _found("tlparse-parts", directory, shown, root)
+                return
         with os.scandir(directory) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
         for entry in entries:
@@ -144,7 +153,7 @@ class Finder:
         """Without copies, as of a log beside its gzip."""
         by_size: dict[object, list[Found]] = defaultdict(list)
         for item in items:
-            if item.kind == "tlparse":
+            if item.path.is_dir():
                 yield item
                 continue
             same_size = by_size[item.kind, item.path.stat().st_size]
@@ -162,8 +171,6 @@ class Finder:
             return (
                 ": it is empty; was the program run with TORCH_TRACE set to it, and did it compile?"
             )
-        if (directory / "compile_directory.json").is_file():
-            return ": tlparse before 0.3.45 wrote it, without raw.jsonl; name the trace log instead"
         return f"; name {WANTED}"
 
 
@@ -206,7 +213,7 @@ def _found(kind: Kind, path: Path, shown: Path, root: Path) -> Found:
     if state := _CODE_STATE.fullmatch(shown.name):
         rank = None if state["rank"] == "None" else int(state["rank"])
         own_job = [state["job"]]
-    below = shown if kind == "tlparse" else shown.parent
+    below = shown if kind in {"tlparse", "tlparse-parts"} else shown.parent
     parts = below.relative_to(root).parts if below.is_relative_to(root) else ()
     job = [part for part in parts if not _OF_ONE_PROCESS.fullmatch(part)]
     return Found(kind, path, rank, shown, "/".join([*job, *own_job]))
