@@ -15,6 +15,7 @@ from pathlib import Path
 
 _MOST_LINE = 1 << 17
 _NARROWEST = 60
+_BEHIND = 8
 
 _ESCAPE = re.compile(
     r"\x1b\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)|\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[@-_]"
@@ -69,11 +70,20 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def _texts(path: Path) -> Iterator[str]:
+    """The lines that can matter: those of PyTorch, and a few behind each, which can go on with it."""
+    behind = 0
     with path.open("rb") as file:
         while raw := file.readline(_MOST_LINE):
             if not raw.endswith(b"\n") and len(raw) == _MOST_LINE:
                 while (rest := file.readline(_MOST_LINE)) and not rest.endswith(b"\n"):
                     pass
+            # most lines of a console log are the program's own
+            if b"torch" in raw or b"Recompiling" in raw or b"- " in raw or b": '" in raw:
+                behind = _BEHIND
+            elif behind == 0:
+                continue
+            else:
+                behind -= 1
             for text in raw.decode("utf-8", errors="replace").replace("\0", "").splitlines():
                 if text.strip():
                     yield text
@@ -97,9 +107,10 @@ def _terminal_width(path: Path) -> int | None:
 
 def parse_line(text: str) -> Iterator[Line]:
     """The messages on one line of text: several if processes wrote into each other's lines."""
-    text = _ESCAPE.sub("", text)
-    if quote := _QUOTE.match(text):
-        text = text[quote.end() :]
+    if "[" in text or "\x1b" in text:
+        text = _ESCAPE.sub("", text)
+    if text.startswith(">"):
+        text = _QUOTE.sub("", text, count=1)
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     prefixes = list(_PREFIX.finditer(text)) if "torch" in text else []
