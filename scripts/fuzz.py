@@ -1,7 +1,7 @@
 """Feeds damaged recordings to the analysis until the time is over: `python scripts/fuzz.py --minutes 60`.
 
-A case fails if it raises anything but a PgoAdvisorError, or takes more than a minute. Failing inputs are kept, to
-become tests.
+A case fails if it raises anything but a PgoAdvisorError, or takes more than a minute. Failing inputs are
+kept, to become tests.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def corpora() -> dict[str, list[bytes]]:
     def contents(folder: str, pattern: str) -> list[bytes]:
         files = sorted((FIXTURES / folder).rglob(pattern))
         return [
-            gzip.decompress(content) if (content := path.read_bytes())[:2] == b"\x1f\x8b" else content
+            gzip.decompress(content)
+            if (content := path.read_bytes())[:2] == b"\x1f\x8b"
+            else content
             for path in files
         ]
 
@@ -127,6 +129,8 @@ def run(path: Path) -> str:
         analysis = pgo_advisor.analyze(path, limits=Limits(bytes=64 << 20))
         analysis.to_text()
         analysis.to_json()
+        analysis.to_html()
+        analysis.to_markdown()
         analysis.env("shell")
         analysis.snippet()
     except PgoAdvisorError as error:

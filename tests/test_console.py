@@ -54,7 +54,9 @@ def listed(analysis: Analysis) -> set[str]:
         ("s20_recompile_limit", 9, {"L['x']:0"}),
     ],
 )
-def test_recompiles(tmp_path: Path, version: str, name: str, compiles: int, expected: set[str]) -> None:
+def test_recompiles(
+    tmp_path: Path, version: str, name: str, compiles: int, expected: set[str]
+) -> None:
     analysis = advise(recorded(version, name), tmp_path)
     assert listed(analysis) == expected
     assert len(analysis.tables.compiles) == compiles
@@ -67,7 +69,9 @@ def test_recompiles(tmp_path: Path, version: str, name: str, compiles: int, expe
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["s04_zero_one", "s08_module_int_attr", "s20_recompile_limit"])
-def test_the_list_is_that_of_the_trace(trace: Trace, tmp_path: Path, version: str, name: str) -> None:
+def test_the_list_is_that_of_the_trace(
+    trace: Trace, tmp_path: Path, version: str, name: str
+) -> None:
     from_trace = pgo_advisor.analyze(trace(version, name), torch_version="2.13")
     assert listed(advise(recorded(version, name), tmp_path)) == listed(from_trace) != set()
 
@@ -101,10 +105,14 @@ def test_what_each_table_gets(tmp_path: Path) -> None:
     ids = tables.inputs[tables.inputs["source"] == "L['ids']"]
     assert ids["size"].tolist() == [(2, 8), (2, 12), (4, None)]
     assert tables.guard_failures["against"].tolist() == [0, 1, 0]
-    breaks = advise(recorded("2.13.0", "s07_graph_break_resume__graph_breaks"), tmp_path).tables.graph_breaks
+    breaks = advise(
+        recorded("2.13.0", "s07_graph_break_resume__graph_breaks"), tmp_path
+    ).tables.graph_breaks
     assert set(breaks["user_line"]) == {7, 9}
     assert set(breaks["reason"]) == {"Call to `torch._dynamo.graph_break()`"}
-    outcomes = advise(recorded("2.13.0", "s20_recompile_limit"), tmp_path).tables.compiles["outcome"]
+    outcomes = advise(recorded("2.13.0", "s20_recompile_limit"), tmp_path).tables.compiles[
+        "outcome"
+    ]
     assert outcomes.tolist() == ["graph"] * 8 + ["limit"]
 
 
@@ -124,7 +132,9 @@ def test_the_bare_warning(tmp_path: Path) -> None:
     assert listed(analysis) == {"L['ids']:1"}
     assert len(analysis.tables.compiles) == 9
     assert analysis.frames[0].line == 7
-    assert any(finding.rule == "recompile-limit" for finding in analysis.findings) or analysis.advice
+    assert (
+        any(finding.rule == "recompile-limit" for finding in analysis.findings) or analysis.advice
+    )
 
 
 OLD = {
@@ -158,7 +168,11 @@ expected 3, actual 4
 def test_releases_without_ids(tmp_path: Path, release: str) -> None:
     analysis = advise(OLD[release], tmp_path)
     assert listed(analysis) == {"L['x']:0"}
-    assert (analysis.frames[0].name, analysis.frames[0].file, analysis.frames[0].line) == ("f", "/a/f.py", 3)
+    assert (analysis.frames[0].name, analysis.frames[0].file, analysis.frames[0].line) == (
+        "f",
+        "/a/f.py",
+        3,
+    )
     assert len(analysis.tables.compiles) == 2
 
 
@@ -177,7 +191,8 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "a fence": lambda text: f"I get this:\n```\n{text}```\nWhat now?\n",
     "in a list": every_line(lambda line: f"    {line}"),
     "links": lambda text: text.replace(
-        "torch/_dynamo/guards.py", "[torch/_dynamo/guards.py](https://github.com/x/torch/_dynamo/guards.py)"
+        "torch/_dynamo/guards.py",
+        "[torch/_dynamo/guards.py](https://github.com/x/torch/_dynamo/guards.py)",
     ).replace("/home/user/app/", "[/home/user/app/](http://_vscodecontentref_/1)"),
     "a launcher's time": every_line(lambda line: f"2025-11-29T12:36:56.0070Z {line}"),
     "a host and a pod": every_line(lambda line: f"worker-3 | [pod/train-0] {line}"),
@@ -187,17 +202,21 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "an absolute path": lambda text: text.replace(
         "torch/_dynamo", "/opt/conda/lib/python3.11/site-packages/torch/_dynamo"
     ),
-    "Windows paths": lambda text: text.replace("torch/_dynamo/guards.py", "torch\\_dynamo\\guards.py").replace(
-        "/home/user/app/", "C:\\Users\\me\\my app\\"
-    ),
+    "Windows paths": lambda text: text.replace(
+        "torch/_dynamo/guards.py", "torch\\_dynamo\\guards.py"
+    ).replace("/home/user/app/", "C:\\Users\\me\\my app\\"),
     "a progress bar": every_line(lambda line: f" 10%|█         | 1/10 [00:01<00:09]\r{line}"),
-    "other output between": every_line(lambda line: f"{line}\nstep 17: loss=0.31 (expected 4, actual 5)"),
+    "other output between": every_line(
+        lambda line: f"{line}\nstep 17: loss=0.31 (expected 4, actual 5)"
+    ),
     "no line end before": every_line(lambda line: f"loss 0.31{line}"),
     "NULs": every_line(lambda line: f"\0\0{line}\0"),
     "twice": lambda text: text + text,
     **{
         f"wrapped at {width}": every_line(
-            lambda line, width=width: "\n".join(line[i : i + width] for i in range(0, len(line), width))
+            lambda line, width=width: "\n".join(
+                line[i : i + width] for i in range(0, len(line), width)
+            )
         )
         for width in (80, 100, 120)
     },
@@ -205,14 +224,19 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
-@pytest.mark.parametrize(("version", "name"), [("2.7.1", "s20_recompile_limit"), ("2.13.0", "s02_batch_and_seq")])
+@pytest.mark.parametrize(
+    ("version", "name"), [("2.7.1", "s20_recompile_limit"), ("2.13.0", "s02_batch_and_seq")]
+)
 def test_what_others_put_around_it(tmp_path: Path, wrapping: str, version: str, name: str) -> None:
     plain = advise(recorded(version, name), tmp_path)
     wrapped = advise(WRAPPINGS[wrapping](recorded(version, name)), tmp_path)
     assert listed(wrapped) == listed(plain)
     assert len(wrapped.tables.compiles) == len(plain.tables.compiles)
     assert wrapped.frames[0].line == plain.frames[0].line
-    assert wrapped.tables.guard_failures["cause"].tolist() == plain.tables.guard_failures["cause"].tolist()
+    assert (
+        wrapped.tables.guard_failures["cause"].tolist()
+        == plain.tables.guard_failures["cause"].tolist()
+    )
     if "rank" in wrapping or "torchrun" in wrapping:
         assert set(wrapped.tables.compiles["rank"]) == {6}
     if wrapping == "Windows paths":
@@ -241,7 +265,10 @@ def test_a_paste_without_prefixes(tmp_path: Path) -> None:
 
 def test_ranks_that_are_interleaved(tmp_path: Path) -> None:
     one = recorded("2.13.0", "s02_batch_and_seq").splitlines()
-    other = [line.replace(" 4314 ", " 4315 ") for line in recorded("2.13.0", "s02_batch_and_seq").splitlines()]
+    other = [
+        line.replace(" 4314 ", " 4315 ")
+        for line in recorded("2.13.0", "s02_batch_and_seq").splitlines()
+    ]
     lines = [line for pair in zip(one, other, strict=True) for line in pair]
     tables = advise("\n".join(lines), tmp_path).tables
     assert tables.compiles["compile_id"].tolist() == ["0/0", "0/1", "0/2"] * 2
@@ -289,7 +316,16 @@ def test_beside_a_profile(tmp_path: Path) -> None:
 
 
 def test_standard_input_and_pipes() -> None:
-    command = [sys.executable, "-m", "pgo_advisor", "env", "--format", "value", "--torch-version", "2.13"]
+    command = [
+        sys.executable,
+        "-m",
+        "pgo_advisor",
+        "env",
+        "--format",
+        "value",
+        "--torch-version",
+        "2.13",
+    ]
     text = recorded("2.13.0", "s03_int_arg__recompiles_verbose").encode()
     done = subprocess.run([*command, "-"], input=text, capture_output=True)
     assert (done.returncode, done.stdout) == (0, b"L['k']\n")
@@ -328,13 +364,19 @@ class TestHostileText:
             "[x](" * 30_000,
             "V1129 12:36:56.007000 4314 " + "a.py:" * 20_000,
             "[rank1]:" * 12_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] create_symbol s0 = 1 for " + " [1, " * 20_000,
+            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] create_symbol s0 = 1 for "
+            + " [1, " * 20_000,
             "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] wrap_to_fake x (" + "1, " * 30_000,
             "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] wrap_to_fake " + "x (" * 30_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] automatic dynamic " + "x size(1) " * 10_000,
+            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] automatic dynamic "
+            + "x size(1) " * 10_000,
             "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] eval " + "[guard added" * 10_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] Recompiling function f in " + ":1" * 50_000 + "x",
-            "V1129 12:36:56.007000 4314 torch/x.py:1] ('Recompiling function f in x:1', " + "(" * 50_000 + ")",
+            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] Recompiling function f in "
+            + ":1" * 50_000
+            + "x",
+            "V1129 12:36:56.007000 4314 torch/x.py:1] ('Recompiling function f in x:1', "
+            + "(" * 50_000
+            + ")",
             "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1]     - " + "mismatch at index" * 5_000,
         ],
     )
@@ -348,7 +390,9 @@ class TestHostileText:
     def test_numbers_that_would_fill_memory(self, tmp_path: Path) -> None:
         text = recorded("2.13.0", "s02_batch_and_seq")
         for number in ("999999999", "9999999999999999999"):
-            changed = text.replace("[0/2]", f"[0/{number}]").replace("index 0", f"index {number[:9]}")
+            changed = text.replace("[0/2]", f"[0/{number}]").replace(
+                "index 0", f"index {number[:9]}"
+            )
             analysis = advise(changed, tmp_path)
             assert len(analysis.tables.compiles) < 1000
 
@@ -365,7 +409,9 @@ class TestHostileText:
         content += recorded("2.13.0", "s20_recompile_limit").encode()[-3000:]
         for _ in range(data.draw(st.integers(1, 6))):
             start = data.draw(st.integers(0, len(content) - 1))
-            content[start : start + data.draw(st.integers(0, 30))] = data.draw(st.binary(max_size=30))
+            content[start : start + data.draw(st.integers(0, 30))] = data.draw(
+                st.binary(max_size=30)
+            )
         path = tmp_path_factory.mktemp("fuzz") / "log"
         path.write_bytes(content)
         with contextlib.suppress(InputError):

@@ -30,7 +30,6 @@ def records(log: Path) -> list[bytes]:
     return found
 
 
-
 class TestSeveralProcesses:
     def process(self, log: Path) -> bytes:
         return log.read_bytes().split(b" ")[2]
@@ -51,7 +50,9 @@ class TestSeveralProcesses:
             f"mixed.log (process {self.process(log).decode()})" for log in (one, other)
         ]
 
-    def test_a_forked_process_has_the_strings_of_its_parent(self, trace: Trace, tmp_path: Path) -> None:
+    def test_a_forked_process_has_the_strings_of_its_parent(
+        self, trace: Trace, tmp_path: Path
+    ) -> None:
         log = trace("2.13.0", "s01_batch_dim")
         process = self.process(log)
         own = records(log)
@@ -71,13 +72,20 @@ class TestSeveralProcesses:
         ("binary", bytes(range(256)) * 40 + b"\n"),
         ("JSON that is no object", b"V1129 12:36:55.772000 4300 torch/x.py:1] [1, 2]\n"),
         ("a number", b"V1129 12:36:55.772000 4300 torch/x.py:1] 7\n"),
-        ("an unknown record", b'V1129 12:36:55.772000 4300 torch/x.py:1] {"of_the_future": {"a": 1}}\n'),
+        (
+            "an unknown record",
+            b'V1129 12:36:55.772000 4300 torch/x.py:1] {"of_the_future": {"a": 1}}\n',
+        ),
         ("other types", b'V1129 12:36:55.772000 4300 torch/x.py:1] {"describe_tensor": 7}\n'),
         ("the console's", b"W1129 12:36:55.772000 4300 torch/x.py:1] [0/1] hello\n"),
         ("another clock", b'V0101 00:00:00.000000 4300 torch/x.py:1] {"of_the_future": {}}\n'),
         (
             "deep JSON",
-            b"V1129 12:36:55.772000 4300 torch/x.py:1] " + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"\n",
+            b"V1129 12:36:55.772000 4300 torch/x.py:1] "
+            + b'{"a":' * 5000
+            + b"1"
+            + b"}" * 5000
+            + b"\n",
         ),
         ("half a record", b'V1129 12:36:55.772000 4300 torch/x.py:1] {"describe_ten\n'),
         ("a payload of nothing", b"\tpayload\n"),
@@ -204,11 +212,21 @@ def test_too_deep_a_directory(trace: Trace, tmp_path: Path) -> None:
 
 def test_hostile_names_pass_through_all_outputs(trace: Trace, tmp_path: Path) -> None:
     content = trace("2.13.0", "s01_batch_dim").read_text()
-    hostile = "\u202e</script><script>alert(1)</script>](javascript:x)`|@everyone\x1b[2J'; rm -rf ~;'"
+    hostile = (
+        "\u202e</script><script>alert(1)</script>](javascript:x)`|@everyone\x1b[2J'; rm -rf ~;'"
+    )
     log = tmp_path / "hostile.log"
     log.write_text(content.replace("s01_batch_dim.py", json.dumps(hostile)[1:-1]))
     done = subprocess.run(
-        [sys.executable, "-m", "pgo_advisor", "analyze", str(log), "--json", str(tmp_path / "a.json")],
+        [
+            sys.executable,
+            "-m",
+            "pgo_advisor",
+            "analyze",
+            str(log),
+            "--json",
+            str(tmp_path / "a.json"),
+        ],
         capture_output=True,
         text=True,
     )

@@ -45,11 +45,16 @@ def recorded(version: str, name: str) -> Path:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_pytorch_wrote(version: str) -> None:
     entries = {
-        row["source"]: row for row in read_code_state(recorded(version, "s02_batch_and_seq").read_bytes())
+        row["source"]: row
+        for row in read_code_state(recorded(version, "s02_batch_and_seq").read_bytes())
     }
     assert set(entries) == {"L['ids']", "L['mask']", "L['self']._modules['emb'].norm_type"}
     ids = entries["L['ids']"]
-    assert (ids["name"], ids["line"], ids["file"]) == ("forward", 7, "/home/user/app/s02_batch_and_seq.py")
+    assert (ids["name"], ids["line"], ids["file"]) == (
+        "forward",
+        7,
+        "/home/user/app/s02_batch_and_seq.py",
+    )
     assert (ids["kind"], ids["size"], ids["stride"]) == ("tensor", (None, None), "[S(1), 1]")
     assert ids["file_hash"] == (None if version == "2.7.1" else "acf64992")
     assert entries["L['self']._modules['emb'].norm_type"]["value"] == "2.0"
@@ -162,13 +167,19 @@ F = CodeId("/a/f.py", 3, "f", "53dcf75c")
         # ranks that have seen one size each
         ([(F, tensor(4, 3)), (F, tensor(5, 3))], {("L['x']", 0)}),
         # the same code at another path
-        ([(F, tensor(4, 3)), (CodeId("/b/f.py", 3, "f", "53dcf75c"), tensor(5, 3))], {("L['x']", 0)}),
+        (
+            [(F, tensor(4, 3)), (CodeId("/b/f.py", 3, "f", "53dcf75c"), tensor(5, 3))],
+            {("L['x']", 0)},
+        ),
         # another file, line or closure is other code
         ([(F, tensor(4, 3)), (CodeId("/a/f.py", 3, "f", "00000000"), tensor(5, 3))], set()),
         ([(F, tensor(4, 3)), (CodeId("/a/f.py", 4, "f", "53dcf75c"), tensor(5, 3))], set()),
         ([(F, tensor(4)), (CodeId("/a/f.py", 3, "f", "53dcf75c", 7), tensor(5))], set()),
         # of 2.7, without hashes
-        ([(CodeId("/a/f.py", 3, "f"), tensor(4)), (CodeId("/a/f.py", 3, "f"), tensor(5))], {("L['x']", 0)}),
+        (
+            [(CodeId("/a/f.py", 3, "f"), tensor(4)), (CodeId("/a/f.py", 3, "f"), tensor(5))],
+            {("L['x']", 0)},
+        ),
         # a rank that varies is no dim
         ([(F, tensor(4, 3)), (F, tensor(4))], set()),
         ([(F, scalar(4)), (F, scalar(5))], {("L['x']", None)}),
@@ -181,13 +192,17 @@ def test_profiles_are_joined_as_pytorch_joins_them(
     tmp_path: Path, states: list[tuple[CodeId, FrameStateSizeEntry]], expected: set[Any]
 ) -> None:
     for rank, (code, entry) in enumerate(states):
-        (tmp_path / f"code_state_job_{rank}_.pkl").write_bytes(state((code, {"L['x']": entry})) + bytes(rank))
+        (tmp_path / f"code_state_job_{rank}_.pkl").write_bytes(
+            state((code, {"L['x']": entry})) + bytes(rank)
+        )
     analysis = pgo_advisor.analyze(tmp_path, torch_version="2.13")
     assert {tuple(advice.pair) for advice in analysis.advice} == expected
 
 
 def test_a_profile_adds_what_a_trace_does_not_have(trace: Trace) -> None:
-    both = pgo_advisor.analyze(trace("2.13.0", "s01_batch_dim"), recorded("2.13.0", "s06_wrapper_args"))
+    both = pgo_advisor.analyze(
+        trace("2.13.0", "s01_batch_dim"), recorded("2.13.0", "s06_wrapper_args")
+    )
     assert both.dynamic_sources == "L['x']:0,L['args'][0]:0,L['kwargs']['y']:1"
     assert [advice.saved is None for advice in both.advice] == [False, True, True]
 
@@ -236,9 +251,10 @@ class TestMalice:
 
     @staticmethod
     def glob(module: str, name: str) -> bytes:
-        return b"".join(
-            b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name)
-        ) + b"\x93"
+        return (
+            b"".join(b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name))
+            + b"\x93"
+        )
 
     @pytest.mark.parametrize(
         ("module", "name"),
@@ -398,7 +414,11 @@ class TestDamage:
         with contextlib.suppress(Refused):
             read_code_state(bytes(content))
 
-    @given(st.lists(st.sampled_from([o.code.encode("latin-1") for o in pickletools.opcodes]), max_size=60))
+    @given(
+        st.lists(
+            st.sampled_from([o.code.encode("latin-1") for o in pickletools.opcodes]), max_size=60
+        )
+    )
     def test_any_instructions(self, opcodes: list[bytes]) -> None:
         with contextlib.suppress(Refused):
             read_code_state(b"".join(opcodes))
