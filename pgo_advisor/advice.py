@@ -16,6 +16,7 @@ from pgo_advisor.marking import decided_by, markings
 from pgo_advisor.plan import Plan, choose, declaration, saved_seconds
 from pgo_advisor.predict import Range
 from pgo_advisor.price import prices
+from pgo_advisor.profile import Profile, profile_of
 from pgo_advisor.recompiles import causes_of
 from pgo_advisor.rules import RULES, Group
 from pgo_advisor.rules.base import brief
@@ -41,21 +42,24 @@ class Advised:
     unbacked_sources: SourceList
     beside_unbacked: SourceList
     unbacked_saves: int
+    notes: tuple[str, ...]
+    """What the reader has to know of it, in sentences."""
 
 
 def advise(tables: Tables, release: TorchRelease | None) -> Advised:
     """Analyses the tables of one job; `release` is the PyTorch that will read the advice, if known."""
     frames = frames_of(tables)
-    if not frames:
-        return _from_profile(tables, release)
+    profile = profile_of(tables, _recorded(frames))
     by_dim = release is not None and release.has(Capability.LIST_DIM_SUFFIX)
     plan = choose(frames, by_dim=by_dim)
     recompiles = _recompiles(frames, tables, plan)
     groups = _groups(frames, recompiles, plan, release)
-    listed = encode([Entry(*pair) for pair in plan.pairs], release)
+    pairs = dict.fromkeys((*plan.pairs, *profile.pairs))
+    listed = encode([Entry(*pair) for pair in pairs], release)
+    items = {Pair(e.source, e.dim): item.text for item in listed.entries for e in item.covers}
     unbacked, beside, unbacked_saves = _unbacked(groups, plan, release)
     sites = _call_sites(tables, groups)
-    reports = tuple(_report(group, plan, sites[group.id]) for group in groups)
+    reports = tuple(_report(group, plan, sites[group.id], profile) for group in groups)
     findings = [
         found
         for group in groups
@@ -71,13 +75,19 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
                 key=lambda recompile: (recompile.start or 0.0, recompile.compile),
             )
         ),
-        advice=tuple(_advice(groups, plan, listed)),
+        advice=(*_advice(groups, plan, items), *profile.advice(items, but=plan.pairs)),
         findings=tuple(sorted(findings, key=lambda found: (-found.seconds, -found.compiles))),
         dynamic_sources=listed,
         unbacked_sources=unbacked,
         beside_unbacked=beside,
         unbacked_saves=unbacked_saves,
+        notes=profile.notes,
     )
+
+
+def _recorded(frames: Iterable[Frame]) -> set[tuple[str, int, str]]:
+    """The code whose inputs are recorded in full."""
+    return {frame.location for frame in frames if not any(call.partial for call in frame.calls)}
 
 
 def _recompiles(
@@ -137,7 +147,7 @@ def _groups(
     return groups
 
 
-def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...]) -> FrameReport:
+def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...], profile: Profile) -> FrameReport:
     predictions = [plan.predictions[frame.key] for frame in group.frames]
     predicted = sum((prediction.compiles for prediction in predictions), Range(0, 0))
     compiles = len(group.calls)
@@ -150,6 +160,9 @@ def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...]) -> FrameRepor
         why = f"{compiles} compiles become {_range(predicted)}"
     elif CauseKind.marking_changed in causes:
         verdict, why = Verdict.marking_helps, "mark it before the first call as well"
+    elif profile.pairs_of(group.frames[0].location):
+        verdict = Verdict.marking_helps
+        why = "inputs varied; how many compiles declaring them saves, this record does not tell"
     else:
         verdict = Verdict.marking_does_not_help
         others = Counter(
@@ -199,8 +212,7 @@ def _call_sites(tables: Tables, groups: Iterable[Group]) -> dict[str, tuple[Call
     }
 
 
-def _advice(groups: Sequence[Group], plan: Plan, listed: SourceList) -> Iterator[Advice]:
-    items = {Pair(e.source, e.dim): item.text for item in listed.entries for e in item.covers}
+def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> Iterator[Advice]:
     marks = {group.id: markings(group) for group in groups}
     advice = []
     for pair in plan.pairs:
@@ -299,41 +311,3 @@ def _unbacked(
         encode([Entry(*pair) for pair in beside], release),
         saves,
     )
-
-
-def _from_profile(tables: Tables, release: TorchRelease | None) -> Advised:
-    """Advice from a PGO profile alone: what varied is known, what it cost and what it saves is not."""
-    pairs: dict[Pair, list[str]] = defaultdict(list)
-    for row in rows(tables.pgo_entries):
-        if row["source"].endswith("._base") or "_parameters[" in row["source"]:
-            continue
-        place = f"{row['name']} ({row['file']}:{row['line']})"
-        for dim, size in enumerate(row["size"] or ()):
-            if size is None:
-                pairs[Pair(row["source"], dim)].append(place)
-    listed = encode([Entry(*pair) for pair in pairs], release)
-    items = {Pair(e.source, e.dim): item.text for item in listed.entries for e in item.covers}
-    from pgo_advisor.findings import Remedy
-
-    advice = tuple(
-        Advice(
-            rule="varying-dim",
-            frames=tuple(dict.fromkeys(places)),
-            source=pair.source,
-            dim=pair.dim,
-            remedy=Remedy.dynamic_sources,
-            why_remedy="a profile does not tell how the function is called",
-            list_entry=items.get(pair),
-            code=None,
-            saved=None,
-            saved_seconds=0.0,
-            values=(),
-            together=(),
-            evidence=("the PGO profile has seen several sizes",),
-            price=(),
-            also_touches=(),
-        )
-        for pair, places in pairs.items()
-    )
-    nothing = encode([], release)
-    return Advised((), (), advice, (), listed, nothing, nothing, 0)

@@ -13,6 +13,7 @@ from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
 from pgo_advisor.ingest import DEFAULT_TIMEOUT, Ingested, ingest
+from pgo_advisor.limits import Limits
 from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
@@ -167,27 +168,40 @@ class Analysis:
 def analyze(
     *paths: str | os.PathLike[str],
     torch_version: str | None = None,
+    job: str | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    limits: Limits | None = None,
     keep: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Analysis:
     """Analyses what a run of torch.compile left behind at the paths, as one job.
 
-    A path is a TORCH_TRACE directory, a trace log, a directory that tlparse wrote, or a PGO text artifact.
-    `torch_version` is the release that the advice is for, where the trace does not say or another one is
-    meant. `timeout` is in seconds for tlparse on each log; `keep` is a new directory for its output.
+    A path is a TORCH_TRACE directory, a trace log, a directory that tlparse wrote, a PGO profile (text,
+    pickle, mega-cache, a cache directory), or what TORCH_LOGS printed, each also compressed or in an archive;
+    `-` is standard input, and a URL is read by fsspec, if that is installed.
+    `job` names a directory below the paths if they hold several jobs. `torch_version` is the release that
+    the advice is for, where the trace does not say or another one is meant. `timeout` is in seconds for
+    tlparse on each log; `limits` bound what archives unpack to; `keep` is a new directory for tlparse's
+    output.
 
     Raises InputError, TlparseError (both PgoAdvisorError), and ValueError for a version that is none.
     """
     wanted = None if torch_version is None else TorchRelease.parse(torch_version)
-    read = ingest([Path(path) for path in paths], timeout=timeout, keep=keep, progress=progress)
+    read = ingest(
+        paths,
+        job=job,
+        timeout=timeout,
+        limits=limits,
+        keep=keep,
+        progress=progress,
+    )
     release, notes = _release(read.tables, wanted)
     advised = advise(read.tables, release)
     return Analysis(
         tables=read.tables,
         logs=read.logs,
         losses=read.losses,
-        notes=(*notes, *_notes(advised, read)),
+        notes=(*read.notes, *notes, *_notes(advised, read)),
         release=release,
         advised=advised,
     )
@@ -253,6 +267,12 @@ def _notes(advised: Advised, read: Ingested) -> Iterable[str]:
             f"The list works by name: {entries} also makes the input dynamic in "
             f"{', '.join(frames[:4])}{more}, where it never varied, which can cost compiles or break code "
             f"that needs the size as a number{marks}."
+        )
+    yield from advised.notes
+    if (tables.compiles["recorded_by"] == "console").any():
+        yield (
+            "Console text has no durations, and of the inputs it shows just what differed first: what has to "
+            "be declared together may be missing. A TORCH_TRACE shows all."
         )
     if not len(tables.compiles):
         yield (

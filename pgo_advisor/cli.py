@@ -44,7 +44,8 @@ def main() -> None:
     """Says which inputs of a torch.compile program to mark dynamic, how, and what it saves.
 
     PATH is what a run left behind: a TORCH_TRACE directory or a log in it, a directory that tlparse
-    wrote, or a PGO text artifact. Several paths, as of several ranks, are analysed together as one job.
+    wrote, a PGO profile, or what TORCH_LOGS printed; also compressed, in an archive, or a URL; - is standard
+    input. Several paths, as of several ranks, are analysed together as one job.
     """
 
 

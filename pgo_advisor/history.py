@@ -14,6 +14,9 @@ from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.relations import Number, Relation, parse_relation
 from pgo_advisor.tables import Tables
 
+UNKNOWN = "<unknown>"
+"""Stands for a name or file that nothing tells."""
+
 
 class Pair(NamedTuple):
     """What can be declared dynamic: a dim of a tensor, or an int (`dim` is None)."""
@@ -53,6 +56,8 @@ class Call:
     dynamic: str
     """`torch.compile(dynamic=…)` as in force: auto, true or false."""
     path: str | None
+    partial: bool = False
+    """Recorded by console text: only what reasons name is known of its inputs."""
     failure: str | None = None
     """The exception that ended the compile, first line."""
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -157,6 +162,7 @@ def frames_of(tables: Tables) -> list[Frame]:
             seconds=row["seconds"] or 0.0,
             dynamic=row["dynamic"] or "auto",
             path=row["graph_path"],
+            partial=row["recorded_by"] == "console",
             failure=_failure(row["fail_type"], row["fail_reason"]),
         )
         calls[call.compile] = call
@@ -166,8 +172,8 @@ def frames_of(tables: Tables) -> list[Frame]:
                 key=row["frame"],
                 log=row["log"],
                 rank=row["rank"],
-                name=row["name"] or "<unknown>",
-                file=row["file"] or "<unknown>",
+                name=row["name"] or UNKNOWN,
+                file=row["file"] or UNKNOWN,
                 line=row["line"] or 0,
                 settings=frozenset((row["settings"] or "").split(", ")),
                 called_from_compiled=bool(row["called_from_compiled"]),

@@ -85,6 +85,8 @@ def _weak(group: Group, pair: Pair) -> str | None:
     values = group.varying[pair]
     if 0 in values or 1 in values:
         return "mark_dynamic raises for a tensor whose dim is 0 or 1"
+    if any(call.partial for call in group.calls):
+        return "console text does not show what it has to equal, so mark_dynamic could raise"
     compiles = [call for call in group.calls if pair in call.symbolic]
     if not compiles:
         return "no recorded compile had it as a symbol, so the code may constrain it"

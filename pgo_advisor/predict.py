@@ -161,6 +161,8 @@ class Predictor:
                 "a size that never varied here is declared with its source, and was never a symbol",
                 avoided if beside else None,
             )
+        if any(call.partial for call in self.frame.calls):
+            yield "console text names only the first input that differed, others may vary", avoided
         if any(call.outcome == "limit" for call in self.frame.calls):
             yield "after the recompile limit was hit, nothing more was recorded", None
 

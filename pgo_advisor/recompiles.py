@@ -152,7 +152,7 @@ def _differences(graph: Call, call: Call) -> Iterable[Seen]:
             continue
         resized = False
         for dim, (old, new) in enumerate(zip(before.size, tensor.size, strict=True)):
-            if old == new:
+            if old == new or old is None or new is None:
                 continue
             resized = True
             if Pair(source, dim) not in free:

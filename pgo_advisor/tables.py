@@ -78,6 +78,10 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "fail_type": Column("string", "class of the exception that ended the compile"),
         "fail_reason": Column("string", "its text"),
         "torch_version": Column("string", "PyTorch's version, where the log tells it"),
+        "recorded_by": Column(
+            "string",
+            "trace; or console: then without durations, and inputs as far as reasons name them",
+        ),
     },
     "guard_failures": {
         **_KEYS,
@@ -153,6 +157,9 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "line": Column("Int64", "its first line"),
         "name": Column("string", "its name"),
         "file_hash": Column("string", "CRC-32 of the source file, hexadecimal"),
+        "closure": Column(
+            "Int64", "hash of its closure's functions (2.12), of that process; pickles only"
+        ),
         "source": Column("string", "Dynamo's name of the input"),
         "kind": Column(
             "string", "tensor, scalar, dynamic (a varying scalar, or a rank) or unusual"
@@ -161,7 +168,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "stride": Column(
             "string", "strides as PyTorch prints them; S(1): dim 1's stride times size"
         ),
-        "value": Column("string", "a scalar's value"),
+        "value": Column("string", "a scalar's value; of a dynamic one the first, where told"),
     },
     "graph_breaks": {
         **_KEYS,

@@ -26,7 +26,7 @@ from pgo_advisor.commands.common import EPILOG, Reports, inputs, outputs, run_an
     help="Keep what tlparse wrote in a new directory; its report of a log is log_N/index.html.",
 )
 def analyze(
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     torch_version: str | None,
     timeout: float,
     html: Path | None,

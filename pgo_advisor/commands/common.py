@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pgo_advisor.errors import OutputError
+from pgo_advisor.limits import GIB, Limits
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
@@ -25,6 +26,9 @@ EPILOG = (
     "cannot be written; 3 an input that does not exist or cannot be analysed; 4 tlparse is missing, too "
     "old, or fails."
 )
+
+
+_KEY = "pgo_advisor.{}"
 
 
 def tlparse_timeout(command: Command) -> Command:
@@ -85,7 +89,7 @@ class Reports:
         *,
         force: bool,
         quiet: bool,
-        inputs: Iterable[Path] = (),
+        inputs: Iterable[str] = (),
     ) -> None:
         from pgo_advisor.files import check_writable
 
@@ -99,7 +103,7 @@ class Reports:
             if path is not None and path != Path("-"):
                 check_writable(path, force=force)
                 for given in inputs:
-                    if path.exists() and given.exists() and path.samefile(given):
+                    if path.exists() and Path(given).exists() and path.samefile(given):
                         raise OutputError(f"{path} is an input; name another file")
 
     def write(self, analysis: Analysis, *, err: bool = False) -> None:
@@ -124,34 +128,61 @@ def _width() -> int:
     return min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
 
 
+def _remember(context: click.Context, option: click.Parameter, value: object) -> None:
+    """Keeps for `run_analysis` what no command has to know of."""
+    context.meta[_KEY.format(option.name)] = value
+
+
 def inputs(command: Command) -> Command:
     """The arguments and options that say what is analysed."""
     for decorate in (
         tlparse_timeout,
         click.option(
+            "--unpack-limit",
+            type=click.FloatRange(min=0, min_open=True),
+            default=Limits().bytes / GIB,
+            show_default=True,
+            metavar="GIB",
+            help="Most that archives may unpack to; a larger one allows more members and a higher ratio.",
+            expose_value=False,
+            callback=_remember,
+        ),
+        click.option(
+            "--job",
+            metavar="NAME",
+            help="Of several jobs, the one in the directory of this name; else all are analysed as one.",
+            expose_value=False,
+            callback=_remember,
+        ),
+        click.option(
             "--torch-version",
             metavar="VERSION",
             help="The PyTorch that the advice is for, as 2.13; needed where the trace does not say.",
         ),
-        click.argument(
-            "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
-        ),
+        click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.UNPROCESSED),
     ):
         command = decorate(command)
     return command
 
 
 def run_analysis(
-    paths: tuple[Path, ...], torch_version: str | None, timeout: float, keep: Path | None = None
+    paths: tuple[str, ...], torch_version: str | None, timeout: float, keep: Path | None = None
 ) -> Analysis:
     """The analysis that the options of `inputs` ask for, with a progress bar if it takes long."""
     from pgo_advisor.analysis import analyze
 
     end_on_signals()
+    told = click.get_current_context().meta
     with _progress() as progress:
         try:
             return analyze(
-                *paths, torch_version=torch_version, timeout=timeout, keep=keep, progress=progress
+                *paths,
+                torch_version=torch_version,
+                job=told[_KEY.format("job")],
+                timeout=timeout,
+                limits=Limits.of_gib(told[_KEY.format("unpack_limit")]),
+                keep=keep,
+                progress=progress,
             )
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--torch-version") from error

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from pgo_advisor.commands.common import EPILOG, inputs, remark, remark_on, run_analysis
@@ -22,7 +20,7 @@ from pgo_advisor.render.env import FORMATS
     show_default=True,
     help="Where it is to be pasted; value: the bare list.",
 )
-def env(paths: tuple[Path, ...], torch_version: str | None, timeout: float, fmt: str) -> None:
+def env(paths: tuple[str, ...], torch_version: str | None, timeout: float, fmt: str) -> None:
     """Print the environment variable TORCH_COMPILE_DYNAMIC_SOURCES, safe to eval.
 
     Nothing is printed on standard output if nothing is to be declared.

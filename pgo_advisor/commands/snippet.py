@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from pgo_advisor.commands.common import EPILOG, inputs, remark_on, run_analysis
@@ -11,7 +9,7 @@ from pgo_advisor.commands.common import EPILOG, inputs, remark_on, run_analysis
 
 @click.command(epilog=EPILOG)
 @inputs
-def snippet(paths: tuple[Path, ...], torch_version: str | None, timeout: float) -> None:
+def snippet(paths: tuple[str, ...], torch_version: str | None, timeout: float) -> None:
     """Print Python that marks the inputs, with where to put it."""
     analysis = run_analysis(paths, torch_version, timeout)
     remark_on(analysis)

@@ -8,16 +8,27 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pgo_advisor.errors import InputError, NoCompileError, PgoAdvisorError
 from pgo_advisor.files import new_directory
-from pgo_advisor.ingest.paths import Found, find_inputs
+from pgo_advisor.ingest.console_rows import read_console
+from pgo_advisor.ingest.fetch import Fetcher
+from pgo_advisor.ingest.mega_cache import pgo_states
+from pgo_advisor.ingest.overlap import without_recorded
+from pgo_advisor.ingest.paths import Finder, Found, choose_job
+from pgo_advisor.ingest.pgo_pickle import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
+from pgo_advisor.ingest.processes import split_processes
+from pgo_advisor.ingest.repair import write_repaired
 from pgo_advisor.ingest.rows import LogRows, read_log
-from pgo_advisor.ingest.tlparse import find_tlparse, run_tlparse, stop_all
+from pgo_advisor.ingest.tlparse import TlparseTimeout, find_tlparse, run_tlparse, stop_all
+from pgo_advisor.ingest.tlparse_parts import read_parts
+from pgo_advisor.ingest.unpack import Unpacker
+from pgo_advisor.limits import Limits
 from pgo_advisor.tables import Tables
 
 DEFAULT_TIMEOUT = 1800.0
@@ -26,38 +37,62 @@ DEFAULT_TIMEOUT = 1800.0
 
 @dataclass(frozen=True)
 class Ingested:
-    """The tables; what each log was, by the tables' column `log`; what was lost, in sentences."""
+    """The tables; what each log was, by the tables' column `log`; what was lost, in sentences.
+
+    `notes` are what else is to be known of the inputs.
+    """
 
     tables: Tables
     logs: tuple[Path, ...]
     losses: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def ingest(
-    paths: Iterable[Path],
+    paths: Iterable[str | os.PathLike[str]],
     *,
+    job: str | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    limits: Limits | None = None,
     keep: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Ingested:
-    """Reads everything at the paths as one job.
+    """Reads everything at the paths as one job; `-` is standard input, and URLs are read by fsspec.
 
-    `timeout` is in seconds for each log. `keep` is a new directory that keeps what tlparse wrote.
-    `progress` is called with how many of how many logs are read. Raises InputError or TlparseError if
-    nothing could be read; what of several logs fails is told in `losses`.
+    `job` takes only the inputs in a directory of that name below the paths. `timeout` is in seconds for
+    each log. `limits` bound what archives unpack to. `keep` is a new directory that keeps what tlparse
+    wrote. `progress` is called with how many of how many logs are read. Raises InputError or TlparseError
+    if nothing could be read; what of several logs fails is told in `losses`.
     """
-    found = find_inputs(paths)
-    if any(item.kind == "trace" for item in found):
-        find_tlparse()
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="pgo-advisor-") as scratch:
-            return _ingest(found, Path(scratch), timeout, progress)
-    with new_directory(keep) as scratch_directory:
-        return _ingest(found, scratch_directory, timeout, progress)
+    with ExitStack() as stack:
+        temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pgo-advisor-")))
+        limits = limits or Limits()
+        fetcher = Fetcher(temporary / "fetched", limits)
+        unpacker = Unpacker(temporary / "unpacked", limits)
+        finder = Finder(unpacker)
+        found, remarks = choose_job(finder.find(map(fetcher.fetch, paths)), job)
+        if any(item.kind == "trace" for item in found):
+            find_tlparse()
+        found = [
+            part
+            for number, item in enumerate(found)
+            for part in (
+                split_processes(item, temporary / "processes" / str(number))
+                if item.kind == "trace"
+                else [item]
+            )
+        ]
+        output = temporary if keep is None else stack.enter_context(new_directory(keep))
+        read = _ingest(found, output, timeout, progress, [*finder.losses, *unpacker.losses])
+    return replace(read, notes=(*remarks, *read.notes))
 
 
 def _ingest(
-    found: Sequence[Found], scratch: Path, timeout: float, progress: Callable[[int, int], None]
+    found: Sequence[Found],
+    scratch: Path,
+    timeout: float,
+    progress: Callable[[int, int], None],
+    losses: list[str],
 ) -> Ingested:
     results: dict[int, LogRows] = {}
     failures: dict[int, PgoAdvisorError] = {}
@@ -81,59 +116,86 @@ def _ingest(
             raise
     if not results:
         raise failures[min(failures)]
-    losses = [f"{found[number].path}: not analysed: {error}" for number, error in failures.items()]
+    traces = [
+        (found[number].rank if log.rank is None else log.rank, log)
+        for number, log in results.items()
+        if found[number].kind in {"trace", "tlparse"}
+    ]
+    for number, log in results.items():
+        if found[number].kind == "console":
+            results[number] = without_recorded(log, traces)
+    losses += (f"{found[number].shown}: not analysed: {why}" for number, why in failures.items())
     for number in sorted(results):
-        losses += (f"{found[number].path}: {loss}" for loss in results[number].losses)
+        losses += (f"{found[number].shown}: {loss}" for loss in results[number].losses)
     if not any(
         log.rows.get(table) for log in results.values() for table in ("compiles", "pgo_entries")
     ):
+        names = ", ".join(str(item.shown) for item in found[:3])
         raise NoCompileError(
-            f"no compile is recorded in {', '.join(str(item.path) for item in found[:3])}: was torch.compile "
-            "reached, and not switched off (TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
+            f"no compile is recorded in {names}: was torch.compile reached, and not switched off "
+            "(TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
         )
     return Ingested(
-        Tables.from_rows(_join(found, results)), tuple(item.path for item in found), tuple(losses)
+        tables=Tables.from_rows(_join(found, results)),
+        logs=tuple(item.shown for item in found),
+        losses=tuple(losses),
+        notes=tuple(
+            f"{found[number].shown}: {note}"
+            for number in sorted(results)
+            for note in results[number].notes
+        ),
     )
 
 
 def _read(item: Found, output: Path, timeout: float) -> LogRows:
     try:
-        if item.kind == "pgo":
-            text = item.path.read_text("utf-8", errors="replace")
-            rows: dict[str, list[dict[str, Any]]] = {
-                "pgo_entries": [{"artifact": item.path.stem, **row} for row in parse_pgo_text(text)]
-            }
-            return LogRows(rows, item.rank, [])
+        if item.kind in {"pgo", "pickle", "mega-cache"}:
+            return _read_profile(item)
+        if item.kind == "console":
+            return read_console(item.path)
+        if item.kind == "tlparse-parts":
+            return read_parts(item.path)
         if item.kind == "tlparse":
             return read_log(item.path)
         lost = _run_tlparse(item.path, output, timeout)
         log = read_log(output)
     except OSError as error:
-        raise InputError(f"{item.path} cannot be read: {error.strerror}") from error
+        raise InputError(f"{item.shown} cannot be read: {error.strerror}") from error
     return LogRows(log.rows, log.rank, lost + log.losses)
+
+
+def _read_profile(item: Found) -> LogRows:
+    losses: list[str] = []
+    if item.kind == "pgo":
+        rows = parse_pgo_text(item.path.read_text("utf-8", errors="replace"))
+    elif item.kind == "pickle":
+        with item.path.open("rb") as file:
+            rows = read_code_state(file.read(MOST_BYTES + 1))
+    else:
+        states, losses = pgo_states(item.path)
+        # PyTorch puts them one after the other into the same place
+        rows = read_code_state(states[-1][1]) if states else []
+    entries = [{"artifact": item.shown.stem, **row} for row in rows]
+    return LogRows({"pgo_entries": entries}, item.rank, losses)
 
 
 def _run_tlparse(log: Path, output: Path, timeout: float) -> list[str]:
     try:
         return run_tlparse(log, output, timeout=timeout)
-    except PgoAdvisorError as error:
-        if "UTF-8" not in str(error):
+    except TlparseTimeout:
+        raise
+    except PgoAdvisorError:
+        # it refuses the whole file for a byte that is no UTF-8, or for a line that is no record
+        repaired = output.with_suffix(".log")
+        lost = write_repaired(log, repaired)
+        if not lost:
+            repaired.unlink()
             raise
-    # tlparse refuses the whole file for one byte
-    repaired = output.with_suffix(".log")
-    replaced = 0
-    with log.open("rb") as damaged, repaired.open("wb") as copy:
-        for line in damaged:
-            text = line.decode("utf-8", errors="replace")
-            fixed = text.encode()
-            replaced += fixed != line
-            copy.write(fixed)
     shutil.rmtree(output, ignore_errors=True)
     try:
-        lost = run_tlparse(repaired, output, timeout=timeout)
+        return [*lost, *run_tlparse(repaired, output, timeout=timeout)]
     finally:
         repaired.unlink()
-    return [f"{replaced} lines are not UTF-8 and were read with replacement characters", *lost]
 
 
 def _join(
@@ -147,7 +209,8 @@ def _join(
         rank = found[number].rank if log.rank is None else log.rank
         for table, rows in log.rows.items():
             for row in rows:
-                row["log"], row["rank"] = number, rank
+                row["log"] = number
+                row.setdefault("rank", rank)
                 for column, offset in (
                     ("compile", compiles),
                     ("against", compiles),

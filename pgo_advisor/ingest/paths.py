@@ -1,129 +1,235 @@
-"""Finds out what a path is by looking at it: a trace log, what tlparse made of one, a PGO text."""
+"""Finds out what a path is by looking at it: a trace log, what tlparse made of one, a PGO profile."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from pgo_advisor.errors import InputError
+from pgo_advisor.ingest.console import is_console
+from pgo_advisor.ingest.fetch import Local
+from pgo_advisor.ingest.mega_cache import is_mega_cache
 from pgo_advisor.ingest.pgo_text import is_pgo_text
+from pgo_advisor.ingest.tlparse_parts import is_tlparse_parts
+from pgo_advisor.ingest.unpack import Unpacker, packing
 
-_RECORD = re.compile(rb"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\n]*?\] \{", re.MULTILINE)
-_RANK = re.compile(r"(?:^|_)rank_(\d{1,7})(?:_|\.|$)")
-_COMPRESSED = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\xfd7zXZ\x00": "xz",
-    b"BZh": "bzip2",
-    b"PK\x03\x04": "zip",
-}
+_RECORD = re.compile(
+    rb"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\n]{0,4096}?\.py:\d+\] \{", re.MULTILINE
+)
+_RANK = re.compile(r"(?:^|_)rank_?(\d{1,7})(?:_|\.|$)")
+_CODE_STATE = re.compile(r"code_state_(?P<job>.*)[_:](?P<rank>None|\d{1,7})[_:].*\.pkl", re.DOTALL)
+_OF_ONE_PROCESS = re.compile(r"rank_?\d+|\d+|log_\d+")
+_PICKLED = b"torch._dynamo.pgo"
 _HEAD = 1 << 20
-_MAX_DEPTH = 4
+_MAX_DEPTH = 6
 _MAX_FILES = 100_000
 
-WANTED = "a TORCH_TRACE directory or log, a directory that tlparse wrote, or a PGO text artifact"
+WANTED = (
+    "a TORCH_TRACE directory or log, a directory that tlparse wrote, a PGO profile, or what TORCH_LOGS "
+    "printed"
+)
+
+Kind = Literal["trace", "tlparse", "pgo", "pickle", "mega-cache", "console", "tlparse-parts"]
 
 
 @dataclass(frozen=True)
 class Found:
-    """One thing to be read. `rank` is what its name says, if it does."""
+    """One thing to be read.
 
-    kind: Literal["trace", "tlparse", "pgo"]
+    `rank` is what its name says, if it does. `shown` names it to the user: for what an archive held, the
+    archive's path goes on into it. `job` is the directory below the path that was given.
+    """
+
+    kind: Kind
     path: Path
     rank: int | None
+    shown: Path
+    job: str
 
 
-def find_inputs(paths: Iterable[Path]) -> list[Found]:
-    """All inputs at the paths, directories searched through, each once, ordered by rank and name.
+class Finder:
+    """Searches paths. `losses` says, in sentences, what could not be looked at."""
 
-    Raises InputError for a path that does not exist, cannot be read, or holds none.
-    """
-    found: dict[Path, Found] = {}
-    for path in paths:
-        for item in _find(path):
-            found.setdefault(item.path.resolve(), item)
-    return sorted(
-        found.values(), key=lambda item: (item.rank is None, item.rank or 0, str(item.path))
-    )
+    def __init__(self, unpacker: Unpacker) -> None:
+        self._unpacker = unpacker
+        self._files = 0
+        self.losses: list[str] = []
 
+    def find(self, places: Iterable[Local]) -> list[Found]:
+        """All inputs at the places, directories and archives searched through, each once, by rank and name.
 
-def _find(path: Path) -> list[Found]:
-    try:
-        if path.is_dir():
-            items = list(_search(path, _MAX_DEPTH, [_MAX_FILES]))
-            if not items:
-                raise InputError(f"{path} holds nothing that can be analysed{_hint(path)}")
-            return items
-        if not path.exists():
-            raise InputError(f"{path} does not exist; name {WANTED}")
-        if not path.is_file():
-            raise InputError(f"{path} is no regular file; name {WANTED}")
-        if item := _look(path):
-            return [item]
-        raise InputError(_not_known(path))
-    except OSError as error:
-        raise InputError(f"{error.filename or path} cannot be read: {error.strerror}") from error
+        Raises InputError for a path that does not exist, cannot be read, or holds none.
+        """
+        found: dict[Path, Found] = {}
+        for path, shown in places:
+            for item in self._find(path, shown):
+                found.setdefault(item.path.resolve(), item)
+        items = sorted(
+            found.values(), key=lambda item: (item.rank is None, item.rank or 0, str(item.shown))
+        )
+        return list(self._different(items))
 
+    def _find(self, path: Path, shown: Path) -> list[Found]:
+        try:
+            if path.is_dir():
+                items = list(self._search(path, shown, shown, _MAX_DEPTH))
+                if not items:
+                    raise InputError(
+                        f"{shown} holds nothing that can be analysed{self._hint(path, shown)}"
+                    )
+                return items
+            if not path.exists():
+                raise InputError(f"{shown} does not exist; name {WANTED}")
+            if not path.is_file():
+                raise InputError(f"{shown} is no regular file; name {WANTED}")
+            head = _head(path)
+            if kind := packing(head):
+                unpacked = self._unpacker.unpack(path, kind, shown)
+                items = list(self._search(unpacked, shown, shown, _MAX_DEPTH))
+                if not items:
+                    raise InputError(
+                        f"{shown} ({kind}) holds nothing that can be analysed"
+                        f"{self._hint(unpacked, shown)}"
+                    )
+                return items
+            if item := _look(path, head, shown, shown.parent):
+                return [item]
+        except OSError as error:
+            raise InputError(f"{shown} cannot be read: {error.strerror}") from error
+        if not head:
+            raise InputError(
+                f"{shown} is empty; was the program killed before it compiled anything?"
+            )
+        raise InputError(f"{shown} is nothing that can be analysed; name {WANTED}")
 
-def _search(directory: Path, depth: int, budget: list[int]) -> Iterator[Found]:
-    if (directory / "raw.jsonl").is_file():
-        yield Found("tlparse", directory, _rank(directory.name))
-        return
-    with os.scandir(directory) as scan:
-        entries = sorted(scan, key=lambda entry: entry.name)
-    for entry in entries:
-        budget[0] -= 1
-        if budget[0] < 0:
-            raise InputError(f"{directory} holds too many files; name the trace directory itself")
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            if depth and os.access(entry.path, os.R_OK | os.X_OK):
-                yield from _search(Path(entry.path), depth - 1, budget)
-        elif (
-            entry.is_file() and os.access(entry.path, os.R_OK) and (item := _look(Path(entry.path)))
-        ):
+    def _search(self, directory: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
+        if (directory / "raw.jsonl").is_file():
+            yield _found("tlparse", directory, shown, root)
+            return
+        if is_tlparse_parts(directory):
+            log = directory / "raw.log"
+            if log.is_file():
+                yield replace(_found("tlparse", directory, shown, root), kind="trace", path=log)
+                return
+            if not any(path.is_dir() and is_tlparse_parts(path) for path in directory.iterdir()):
+                yield _found("tlparse-parts", directory, shown, root)
+                return
+        with os.scandir(directory) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+        for entry in entries:
+            self._files += 1
+            if self._files > _MAX_FILES:
+                raise InputError(f"{shown} holds too many files; name the trace directory itself")
+            if entry.name.startswith("."):
+                continue
+            path, name = Path(entry.path), shown / entry.name
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if depth:
+                        yield from self._search(path, name, root, depth - 1)
+                elif entry.is_file():
+                    yield from self._search_file(path, name, root, depth)
+            except InputError as error:
+                self.losses.append(str(error))
+            except OSError as error:
+                self.losses.append(f"{name} cannot be read: {error.strerror}")
+
+    def _search_file(self, path: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
+        head = _head(path)
+        kind = packing(head)
+        if kind and depth:
+            unpacked = self._unpacker.unpack(path, kind, shown)
+            yield from self._search(unpacked, shown, root, depth - 1)
+        elif item := _look(path, head, shown, root):
             yield item
 
+    def _different(self, items: Iterable[Found]) -> Iterator[Found]:
+        """Without copies, as of a log beside its gzip."""
+        by_size: dict[object, list[Found]] = defaultdict(list)
+        for item in items:
+            if item.path.is_dir():
+                yield item
+                continue
+            same_size = by_size[item.kind, item.path.stat().st_size]
+            copy_of = next((other for other in same_size if _digest(other) == _digest(item)), None)
+            if copy_of is None:
+                same_size.append(item)
+                yield item
+            else:
+                self.losses.append(f"{item.shown}: a copy of {copy_of.shown}, counted once")
 
-def _look(path: Path) -> Found | None:
-    head = _head(path)
+    def _hint(self, directory: Path, shown: Path) -> str:
+        if self.losses:
+            return f": {self.losses[0]}"
+        if not any(directory.iterdir()):
+            return (
+                ": it is empty; was the program run with TORCH_TRACE set to it, and did it compile?"
+            )
+        return f"; name {WANTED}"
+
+
+def choose_job(found: Sequence[Found], wanted: str | None) -> tuple[list[Found], list[str]]:
+    """The inputs of one job, and what to say of the others. Raises InputError for a job that is none."""
+    jobs = list(dict.fromkeys(item.job for item in found))
+    names = ", ".join(job or "." for job in jobs[:8]) + (", …" if len(jobs) > 8 else "")
+    if wanted is None:
+        if len(jobs) == 1:
+            return list(found), []
+        return list(found), [f"{len(jobs)} jobs are analysed as one ({names}); --job chooses one"]
+    chosen = [item for item in found if (item.job or ".") == wanted]
+    if not chosen:
+        raise InputError(f"no job is named {wanted}; there are: {names}")
+    return chosen, []
+
+
+def _look(path: Path, head: bytes, shown: Path, root: Path) -> Found | None:
     if _RECORD.search(head):
-        return Found("trace", path, _rank(path.name))
+        return _found("trace", path, shown, root)
     if head.startswith(b'{"string_table":') or (
         path.name == "index.html" and (path.parent / "raw.jsonl").is_file()
     ):
-        return Found("tlparse", path.parent, _rank(path.parent.name))
+        return _found("tlparse", path.parent, shown.parent, root)
+    if head.startswith(b"\x80") and _PICKLED in head[:4096]:
+        return _found("pickle", path, shown, root)
+    if is_mega_cache(head):
+        return _found("mega-cache", path, shown, root)
     if is_pgo_text(head.decode("utf-8", errors="replace")):
-        return Found("pgo", path, _rank(path.name))
+        return _found("pgo", path, shown, root)
+    if is_console(path, head):
+        return _found("console", path, shown, root)
     return None
 
 
-def _not_known(path: Path) -> str:
-    head = _head(path)
-    if not head:
-        return f"{path} is empty; was the program killed before it compiled anything?"
-    for magic, name in _COMPRESSED.items():
-        if head.startswith(magic):
-            return f"{path} is compressed ({name}); unpack it first"
-    return f"{path} is nothing that can be analysed; name {WANTED}"
-
-
-def _hint(directory: Path) -> str:
-    if not any(directory.iterdir()):
-        return ": it is empty; was the program run with TORCH_TRACE set to it, and did it compile?"
-    if (directory / "compile_directory.json").is_file():
-        return ": tlparse before 0.3.45 wrote it, without raw.jsonl; name the trace log instead"
-    return f"; name {WANTED}"
+def _found(kind: Kind, path: Path, shown: Path, root: Path) -> Found:
+    rank, own_job = _rank(shown.name), []
+    if rank is None and shown.parent != root:
+        rank = _rank(shown.parent.name)
+    if state := _CODE_STATE.fullmatch(shown.name):
+        rank = None if state["rank"] == "None" else int(state["rank"])
+        own_job = [state["job"]]
+    below = shown if kind in {"tlparse", "tlparse-parts"} else shown.parent
+    parts = below.relative_to(root).parts if below.is_relative_to(root) else ()
+    job = [part for part in parts if not _OF_ONE_PROCESS.fullmatch(part)]
+    return Found(kind, path, rank, shown, "/".join([*job, *own_job]))
 
 
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_HEAD)
+
+
+def _digest(item: Found) -> bytes:
+    with item.path.open("rb") as file:
+        digest = hashlib.blake2b()
+        while chunk := file.read(_HEAD):
+            digest.update(chunk)
+    return digest.digest()
 
 
 def _rank(name: str) -> int | None:

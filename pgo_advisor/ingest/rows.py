@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pgo_advisor.causes import parse_failures
+from pgo_advisor.causes import Failure, parse_failures
 from pgo_advisor.ingest.collect import Attempt, Compile, LogRecords
 from pgo_advisor.ingest.guards_text import GuardTree
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
@@ -29,12 +29,12 @@ _NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH"}
 _GRAPH_BREAK = re.compile(
     r"Graph [Bb]reak(?: Reason)?:\s*(?:Encountered graph break when attempting to trace [^\n]*\s*)?(.*)"
 )
-_BREAK_PLACE = re.compile(r"Graph [Bb]reak in user code at (.*):(\d+)")
+_BREAK_PLACE = re.compile(r"Graph [Bb]reak(?: \([^)\n]*\))? in user code at (.*):(\d+)")
 
 
 @dataclass
 class LogRows:
-    """The rows that one log gives, by table, and what of it was lost, in sentences.
+    """The rows that one log gives, by table; what of it was lost, and what else is to say, in sentences.
 
     `compile`, `frame` and `against` count from 0 within the log; `log` and `rank` are not yet in the rows.
     """
@@ -42,6 +42,7 @@ class LogRows:
     rows: dict[str, list[dict[str, Any]]]
     rank: int | None
     losses: list[str]
+    notes: list[str] = field(default_factory=list)
 
 
 Row = dict[str, Any]
@@ -72,7 +73,7 @@ def read_log(directory: Path) -> LogRows:
             "shape_guards": _shape_guards(attempt, strings),
             "specializations": _specializations(attempt, strings),
             "guard_failures": _failures(compile_, by_ids),
-            "graph_breaks": _graph_breaks(compile_),
+            "graph_breaks": map(break_row, compile_.breaks),
             "pgo_entries": _pgo_entries(compile_),
         }.items():
             rows[table] += ({"compile": compile_.key, **row} for row in made)
@@ -152,6 +153,7 @@ def _compile_row(
         "fail_type": metrics.fail_type,
         "fail_reason": metrics.fail_reason,
         "torch_version": metrics.pytorch_version or records.torch_version,
+        "recorded_by": "trace",
     }
 
 
@@ -161,7 +163,7 @@ def _symbols(attempt: Attempt, strings: Strings) -> Iterable[Row]:
         yield {
             "symbol": symbol.symbol,
             "name": symbol.source,
-            **_property(symbol.source, symbol.symbol),
+            **named_property(symbol.source, symbol.symbol),
             "value": symbol.val,
             "lower": bounds and bounds[1].strip(),
             "upper": bounds and bounds[2].strip(),
@@ -190,7 +192,7 @@ def _shape_guards(attempt: Attempt, strings: Strings) -> Iterable[Row]:
 def _specializations(attempt: Attempt, strings: Strings) -> Iterable[Row]:
     for pinned in attempt.specializations:
         for name in pinned.sources:
-            row = _property(name, pinned.symbol)
+            row = named_property(name, pinned.symbol)
             yield {
                 "symbol": pinned.symbol,
                 "name": name,
@@ -202,14 +204,14 @@ def _specializations(attempt: Attempt, strings: Strings) -> Iterable[Row]:
             }
 
 
-def _graph_breaks(compile_: Compile) -> Iterable[Row]:
-    for text in compile_.breaks:
-        place, reason = _BREAK_PLACE.search(text), _GRAPH_BREAK.search(text, text.find("\n"))
-        yield {
-            "reason": reason[1] if reason else text.partition("\n")[0],
-            "user_file": place and place[1],
-            "user_line": place and int(place[2]),
-        }
+def break_row(text: str) -> Row:
+    """A row of the table graph_breaks, but for its keys, from PyTorch's text."""
+    place, reason = _BREAK_PLACE.search(text), _GRAPH_BREAK.search(text, text.find("\n"))
+    return {
+        "reason": reason[1] if reason else text.partition("\n")[0],
+        "user_file": place and place[1],
+        "user_line": place and int(place[2]),
+    }
 
 
 def _pgo_entries(compile_: Compile) -> Iterable[Row]:
@@ -258,7 +260,8 @@ def _within(callers: list[UserFrame], compiled: set[tuple[str, str]], code: Row)
     )
 
 
-def _property(name: str, symbol: str) -> Row:
+def named_property(name: str, symbol: str) -> Row:
+    """What a symbol stands for: columns source, kind and dim of the table symbols."""
     if match := _PROPERTY.fullmatch(name):
         return {
             "source": match["source"],
@@ -302,7 +305,7 @@ def _inputs(attempt: Attempt) -> Iterable[Row]:
             for name in record.sources
         ),
     ):
-        row = _property(name, symbol)
+        row = named_property(name, symbol)
         if row["kind"] == "size":
             symbolic[row["source"]].add(row["dim"])
         elif row["kind"] in {"int", "float"}:
@@ -339,20 +342,26 @@ def _ints(values: list[int | str]) -> tuple[int | None, ...]:
 def _failures(compile_: Compile, by_ids: dict[tuple[int, str], int]) -> Iterable[Row]:
     failures = (failure for text in compile_.failures for failure in parse_failures(text))
     for order, failure in enumerate(failures):
-        cause = failure.cause
-        yield {
-            "order": order,
-            "against": by_ids.get((compile_.generation, failure.against or "")),
-            "text": failure.text,
-            "cause": cause.kind.value,
-            "source": cause.source,
-            "dim": cause.dim,
-            "expected": cause.expected,
-            "actual": cause.actual,
-            "guard": cause.guard,
-            "user_code": cause.user_line,
-            "user_location": cause.user_location,
-        }
+        against = by_ids.get((compile_.generation, failure.against or ""))
+        yield failure_row(order, failure, against)
+
+
+def failure_row(order: int, failure: Failure, against: int | None) -> Row:
+    """A row of the table guard_failures, but for its keys; `against` is the key of the earlier compile."""
+    cause = failure.cause
+    return {
+        "order": order,
+        "against": against,
+        "text": failure.text,
+        "cause": cause.kind.value,
+        "source": cause.source,
+        "dim": cause.dim,
+        "expected": cause.expected,
+        "actual": cause.actual,
+        "guard": cause.guard,
+        "user_code": cause.user_line,
+        "user_location": cause.user_location,
+    }
 
 
 def _structure(tree: GuardTree) -> Iterable[tuple[str, str, str]]:

@@ -24,6 +24,10 @@ _running: set[subprocess.Popen[bytes]] = set()
 _INSTALL = "install it with: pip install 'tlparse>=0.3.45'"
 
 
+class TlparseTimeout(TlparseError):
+    """tlparse was still running when its time was over."""
+
+
 @cache
 def find_tlparse() -> Path:
     """The tlparse of the environment that pgo-advisor runs in, else the first on PATH.
@@ -50,8 +54,8 @@ def find_tlparse() -> Path:
 def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
     """Runs tlparse on one log into `output`, which must not exist, and returns what it said was lost.
 
-    `timeout` is in seconds. Raises TlparseError if tlparse fails, is still running then, or writes no
-    raw.jsonl.
+    `timeout` is in seconds. Raises TlparseError if tlparse fails or writes no raw.jsonl, TlparseTimeout if it
+    is still running then.
     """
     command: list[str | Path] = [
         find_tlparse(),
@@ -76,7 +80,7 @@ def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
                 _running.discard(process)
             messages = _ends(stderr)
     except subprocess.TimeoutExpired as error:
-        raise TlparseError(
+        raise TlparseTimeout(
             f"tlparse was stopped after {timeout:g} s on {log}; give --tlparse-timeout a larger number"
         ) from error
     except OSError as error:

@@ -52,10 +52,14 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
     if analysis.measured is not None:
         yield from _measured(analysis.measured)
     if totals.compiles:
-        cost = f"{count(totals.compiles, 'compile')} took {duration(totals.seconds)}"
+        cost = count(totals.compiles, "compile")
+        if totals.seconds:
+            cost += f" took {duration(totals.seconds)}"
         if totals.unfinished:
             cost += f" (the log ends within {totals.unfinished} of them)"
-        if totals.recompiles:
+        if totals.recompiles and not totals.seconds:  # console text has no durations
+            cost += f", {count(totals.recompiles, 'recompile')} among them"
+        elif totals.recompiles:
             cost += (
                 f", {duration(totals.recompile_seconds)} of it in "
                 f"{count(totals.recompiles, 'recompile')}"
@@ -63,9 +67,10 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
         yield Text(f"{cost}.", style="bold")
     if analysis.advice:
         if totals.compiles and analysis.measured is None:
+            seconds = f" and {saved(totals)} of compiling go" if totals.seconds else ""
             yield Text(
                 f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
-                f"{span(totals.predicted)} and {saved(totals)} of compiling go (predicted, not measured)."
+                f"{span(totals.predicted)}{seconds} (predicted, not measured)."
             )
         yield Text()
         if analysis.dynamic_sources:

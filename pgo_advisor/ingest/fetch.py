@@ -1,0 +1,126 @@
+"""Inputs that are no files here: standard input, pipes, URLs. They are copied as streams, within limits."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pgo_advisor.errors import InputError
+from pgo_advisor.limits import GIB, Limits
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_FILES_ONLY = {"http", "https"}
+_MOST_DEPTH = 6
+
+
+class Local(NamedTuple):
+    """Where an input can be read, and how it is named to the user."""
+
+    path: Path
+    shown: Path
+
+
+class Fetcher:
+    """Brings inputs into numbered directories below `directory`."""
+
+    def __init__(self, directory: Path, limits: Limits) -> None:
+        self._directory = directory
+        self._limits = limits
+        self._number = self._bytes = 0
+
+    def fetch(self, given: str | os.PathLike[str]) -> Local:
+        """`-` is standard input. Raises InputError for what cannot be fetched, or is too large."""
+        text = os.fspath(given)
+        if text == "-":
+            return self._spool("standard input", lambda: sys.stdin.buffer)
+        if _URL.match(text):
+            return self._remote(text)
+        path = Path(given)
+        try:
+            if stat.S_ISFIFO(path.stat().st_mode):
+                return self._spool(text, lambda: path.open("rb", buffering=0))
+        except (OSError, ValueError):
+            pass  # the finder says what is wrong with it
+        return Local(path, path)
+
+    def _new_directory(self) -> Path:
+        self._number += 1
+        directory = self._directory / str(self._number)
+        directory.mkdir(parents=True)
+        return directory
+
+    def _spool(self, name: str, open_source: Callable[[], Any]) -> Local:
+        path = self._new_directory() / "input"
+        try:
+            with open_source() as source:
+                self._copy(source, path, name)
+        except OSError as error:
+            raise InputError(f"{name} cannot be read: {error.strerror}") from error
+        return Local(path, Path(name))
+
+    def _copy(self, source: Any, path: Path, name: str) -> None:
+        read = getattr(source, "read1", source.read)
+        with path.open("wb") as copy:
+            while chunk := read(1 << 16):
+                self._bytes += len(chunk)
+                if self._bytes > self._limits.bytes:
+                    raise InputError(
+                        f"{name} is larger than {self._limits.bytes / GIB:g} GiB; give --unpack-limit a "
+                        "larger number"
+                    )
+                copy.write(chunk)
+
+    def _remote(self, url: str) -> Local:
+        shown = _without_secrets(url)
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError as error:
+            raise InputError(
+                f"{shown} is remote: reading it takes fsspec; install it with: "
+                "pip install 'pgo-advisor[remote]'"
+            ) from error
+        directory = self._new_directory()
+        try:
+            system, root = url_to_fs(url)
+            if urlsplit(url).scheme in _FILES_ONLY or not system.isdir(root):
+                path = directory / _safe(root.rstrip("/").rpartition("/")[2])
+                with system.open(root, "rb") as source:
+                    self._copy(source, path, shown)
+                return Local(path, Path(shown))
+            self._directory_of(system, root, directory, shown)
+        except InputError:
+            raise
+        except FileNotFoundError as error:
+            raise InputError(f"{shown} does not exist, or may not be read") from error
+        except Exception as error:  # each backend has errors of its own
+            why = str(error).partition("\n")[0][:300] or type(error).__name__
+            raise InputError(f"{shown} cannot be read: {why.replace(url, shown)}") from error
+        return Local(directory, Path(shown))
+
+    def _directory_of(self, system: Any, root: str, directory: Path, shown: str) -> None:
+        names = system.find(root, maxdepth=_MOST_DEPTH)
+        if len(names) > self._limits.members:
+            raise InputError(f"{shown} holds too many files; name the trace directory itself")
+        for name in names:
+            below = name.removeprefix(root.rstrip("/")).strip("/")
+            path = directory.joinpath(*map(_safe, below.split("/")))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with system.open(name, "rb") as source:
+                self._copy(source, path, shown)
+
+
+def _safe(name: str) -> str:
+    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name)[:200]
+    return name if name.strip(".") else "_"
+
+
+def _without_secrets(url: str) -> str:
+    """The URL less user, password, and query, which can hold a signature."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -1,0 +1,26 @@
+"""How much archives may unpack to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the archives of one analysis may unpack to, together; nested ones count on every level.
+
+    `ratio` bounds how many times larger than its file one archive may become, once that is more than
+    64 MiB: trace logs compress 10 to 60 times, the best bomb in gzip 1,032 times.
+    """
+
+    bytes: int = 8 * GIB
+    members: int = 100_000
+    ratio: int = 500
+
+    @classmethod
+    def of_gib(cls, gib: float) -> Limits:
+        """Limits for so many GiB; the other two grow with them."""
+        factor = max(1.0, gib * GIB / cls.bytes)
+        return cls(int(gib * GIB), int(cls.members * factor), int(cls.ratio * factor))

@@ -1,0 +1,183 @@
+"""Feeds damaged recordings to the analysis until the time is over: `python scripts/fuzz.py --minutes 60`.
+
+A case fails if it raises anything but a PgoAdvisorError, or takes more than a minute. Failing inputs are
+kept, to become tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import gzip
+import io
+import lzma
+import random
+import signal
+import tarfile
+import time
+import traceback
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pgo_advisor
+from pgo_advisor.errors import PgoAdvisorError
+from pgo_advisor.limits import Limits
+
+FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
+MOST_SECONDS = 60
+HOSTILE = [
+    b"\0" * 50,
+    b"\xff\xfe\xfd",
+    b"\x1b[2J\x1b]0;x\x07",
+    b"../../evil",
+    b"<script>alert(1)</script>",
+    b"\n\t",
+    b"\r",
+    b"[0/1] ",
+    b"[__recompiles] ",
+    b"9" * 30,
+    b"{" * 200,
+    b"[" * 200,
+    b'"',
+    b"\\",
+    "\u202e\u2028".encode(),
+    b"\xed\xa0\x80",
+]
+
+
+def corpora() -> dict[str, list[bytes]]:
+    """Real recordings by kind, unpacked."""
+
+    def contents(folder: str, pattern: str) -> list[bytes]:
+        files = sorted((FIXTURES / folder).rglob(pattern))
+        return [
+            gzip.decompress(content)
+            if (content := path.read_bytes())[:2] == b"\x1f\x8b"
+            else content
+            for path in files
+        ]
+
+    traces = [trace for trace in contents("traces", "*.gz") if len(trace) < 400_000]
+    small = sorted(traces, key=len)[:6]
+    return {
+        "trace": traces,
+        "console": contents("console", "*.txt*"),
+        "pickle": contents("pgo", "*.pkl"),
+        "mega-cache": contents("pgo", "*.bin"),
+        "archive": [pack(trace) for trace in small for pack in PACKS],
+    }
+
+
+def _tar(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name in ("job/rank_0.log", "job/rank_1.log"):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def _zip(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("job/rank_0.log", content)
+    return packed.getvalue()
+
+
+PACKS: list[Callable[[bytes], bytes]] = [gzip.compress, bz2.compress, lzma.compress, _tar, _zip]
+
+
+def damaged(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
+    """One of the damages that files come in, some of them several times."""
+    data = bytearray(content)
+    for _ in range(draw.choice([1, 1, 1, 2, 5, 20])):
+        if not data:
+            break
+        at = draw.randrange(len(data))
+        match draw.randrange(8):
+            case 0:
+                del data[at:]
+            case 1:
+                data[at] = draw.randrange(256)
+            case 2:
+                del data[at : at + draw.choice([1, 10, 1000])]
+            case 3:
+                data[at:at] = draw.choice(HOSTILE)
+            case 4:
+                data[at:at] = data[at : at + draw.choice([10, 1000, 20_000])]
+            case 5:
+                other = draw.choice(others)
+                start = draw.randrange(len(other) + 1)
+                data[at:at] = other[start : start + draw.choice([10, 1000, 20_000])]
+            case 6:
+                lines = bytes(data).splitlines(keepends=True)
+                draw.shuffle(lines)
+                data = bytearray(b"".join(lines))
+            case 7:
+                end = at + draw.choice([1, 4, 8])
+                data[at:end] = draw.choice([b"\0", b"\xff"]) * len(data[at:end])
+    return bytes(data)
+
+
+def run(path: Path) -> str:
+    """Analyses one file as the command line does; the name of what came of it."""
+    signal.alarm(MOST_SECONDS)
+    try:
+        analysis = pgo_advisor.analyze(path, limits=Limits(bytes=64 << 20))
+        analysis.to_text()
+        analysis.to_json()
+        analysis.to_html()
+        analysis.to_markdown()
+        analysis.env("shell")
+        analysis.snippet()
+    except PgoAdvisorError as error:
+        return type(error).__name__
+    finally:
+        signal.alarm(0)
+    return "advice" if analysis.advice else "analysed"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--kind", action="append", help="of these corpora only")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=Path("fuzz-cases"))
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else time.time_ns()
+    draw = random.Random(seed)
+    chosen = {kind: all_ for kind, all_ in corpora().items() if kind in (options.kind or [kind])}
+    everything = [content for contents in chosen.values() for content in contents]
+    options.out.mkdir(exist_ok=True)
+    path = options.out / "current"
+    signal.signal(signal.SIGALRM, _hang)
+    outcomes: Counter[tuple[str, str]] = Counter()
+    failed = 0
+    end = time.monotonic() + 60 * options.minutes
+    while time.monotonic() < end:
+        kind = draw.choice(list(chosen))
+        path.write_bytes(damaged(draw.choice(chosen[kind]), everything, draw))
+        try:
+            outcomes[kind, run(path)] += 1
+        except Exception as error:
+            failed += 1
+            outcomes[kind, type(error).__name__] += 1
+            kept = options.out / f"{kind}-{seed}-{sum(outcomes.values())}"
+            path.rename(kept)
+            kept.with_suffix(".txt").write_text(traceback.format_exc())
+            print(f"{kept}: {error!r}"[:300], flush=True)
+    path.unlink(missing_ok=True)
+    for (kind, outcome), number in sorted(outcomes.items()):
+        print(f"{kind}: {outcome}: {number}")
+    return 1 if failed else 0
+
+
+def _hang(signum: int, frame: object) -> None:
+    raise TimeoutError(f"more than {MOST_SECONDS} s")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

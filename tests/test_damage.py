@@ -1,0 +1,235 @@
+"""Trace logs as they come: mixed up, cut, torn, and made by someone who wishes no good."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import Trace
+from test_unpack import assert_same
+
+from pgo_advisor.errors import InputError
+from pgo_advisor.ingest import ingest
+
+
+def records(log: Path) -> list[bytes]:
+    """The records of a log, each with its payload."""
+    found: list[bytes] = []
+    for line in log.read_bytes().splitlines(keepends=True):
+        if line.startswith(b"\t"):
+            found[-1] += line
+        else:
+            found.append(line)
+    return found
+
+
+class TestSeveralProcesses:
+    def process(self, log: Path) -> bytes:
+        return log.read_bytes().split(b" ")[2]
+
+    def test_two_programs_in_one_file(self, trace: Trace, tmp_path: Path) -> None:
+        one, other = (trace("2.13.0", name) for name in ("s01_batch_dim", "s02_batch_and_seq"))
+        assert self.process(one) != self.process(other)
+        mixed = tmp_path / "mixed.log"
+        draw = random.Random(0)
+        left = [records(one), records(other)]
+        with mixed.open("wb") as file:
+            file.write(left[0].pop(0))
+            while any(left):
+                file.write(draw.choice([queue for queue in left if queue]).pop(0))
+        read = ingest([mixed])
+        assert_same(read, ingest([one, other]))
+        assert [path.name for path in read.logs] == [
+            f"mixed.log (process {self.process(log).decode()})" for log in (one, other)
+        ]
+
+    def test_a_forked_process_has_the_strings_of_its_parent(
+        self, trace: Trace, tmp_path: Path
+    ) -> None:
+        log = trace("2.13.0", "s01_batch_dim")
+        process = self.process(log)
+        own = records(log)
+        strings = [record for record in own if b'{"str": ' in record]
+        rest = [r.replace(b" " + process + b" ", b" 99 ", 1) for r in own if r not in strings]
+        forked = tmp_path / "forked.log"
+        forked.write_bytes(b"".join([*strings, *rest]))
+        compiles = ingest([forked]).tables.compiles
+        assert compiles["call_line"].notna().all()
+        assert compiles["file"].str.endswith("s01_batch_dim.py").all()
+
+
+@pytest.mark.parametrize(
+    ("name", "junk"),
+    [
+        ("NULs", b"\0" * 10_000 + b"\n"),
+        ("binary", bytes(range(256)) * 40 + b"\n"),
+        ("JSON that is no object", b"V1129 12:36:55.772000 4300 torch/x.py:1] [1, 2]\n"),
+        ("a number", b"V1129 12:36:55.772000 4300 torch/x.py:1] 7\n"),
+        (
+            "an unknown record",
+            b'V1129 12:36:55.772000 4300 torch/x.py:1] {"of_the_future": {"a": 1}}\n',
+        ),
+        ("other types", b'V1129 12:36:55.772000 4300 torch/x.py:1] {"describe_tensor": 7}\n'),
+        ("the console's", b"W1129 12:36:55.772000 4300 torch/x.py:1] [0/1] hello\n"),
+        ("another clock", b'V0101 00:00:00.000000 4300 torch/x.py:1] {"of_the_future": {}}\n'),
+        (
+            "deep JSON",
+            b"V1129 12:36:55.772000 4300 torch/x.py:1] "
+            + b'{"a":' * 5000
+            + b"1"
+            + b"}" * 5000
+            + b"\n",
+        ),
+        ("half a record", b'V1129 12:36:55.772000 4300 torch/x.py:1] {"describe_ten\n'),
+        ("a payload of nothing", b"\tpayload\n"),
+    ],
+)
+def test_junk_between_the_records(trace: Trace, tmp_path: Path, name: str, junk: bytes) -> None:
+    log = trace("2.13.0", "s01_batch_dim")
+    process = log.read_bytes().split(b" ")[2]
+    own = records(log)
+    torn = tmp_path / "torn.log"
+    junk = junk.replace(b" 4300 ", b" " + process + b" ")
+    torn.write_bytes(b"".join(own[:20]) + junk + b"".join(own[20:60]) + junk + b"".join(own[60:]))
+    compiles = ingest([torn]).tables.compiles
+    assert compiles["outcome"].tolist() == ["graph", "graph"]
+    assert compiles["call_line"].notna().all()
+
+
+def test_records_that_come_twice(trace: Trace, tmp_path: Path) -> None:
+    log = trace("2.13.0", "s02_batch_and_seq")
+    twice = tmp_path / "twice.log"
+    twice.write_bytes(
+        b"".join(
+            record * (1 if b'"dynamo_start"' in record or b'"compilation_metrics"' in record else 2)
+            for record in records(log)
+        )
+    )
+    one, other = ingest([twice]).tables, ingest([log]).tables
+    assert one.compiles["compile_id"].tolist() == other.compiles["compile_id"].tolist()
+
+
+def test_without_a_string_table(trace: Trace, tmp_path: Path) -> None:
+    own = records(trace("2.13.0", "s01_batch_dim"))
+    log = tmp_path / "bare.log"
+    log.write_bytes(b"".join(record for record in own if b'{"str": ' not in record))
+    compiles = ingest([log]).tables.compiles
+    assert compiles["outcome"].tolist() == ["graph", "graph"]
+
+
+def test_a_line_of_many_megabytes(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "long.log"
+    shutil.copy(trace("2.13.0", "s01_batch_dim"), log)
+    with log.open("ab") as file:
+        for _ in range(30):
+            file.write(b"x" * 1_000_000)
+    assert len(ingest([log]).tables.compiles) == 2
+
+
+def test_a_file_that_grows(trace: Trace, tmp_path: Path) -> None:
+    own = records(trace("2.13.0", "s01_batch_dim"))
+    log = tmp_path / "growing.log"
+    log.write_bytes(b"".join(own))
+    done = threading.Event()
+
+    def grow() -> None:
+        with log.open("ab") as file:
+            while not done.is_set():
+                file.write(own[-1])
+                file.flush()
+                time.sleep(0.001)
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    try:
+        assert len(ingest([log]).tables.compiles) >= 2
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["s01_batch_dim", "s20_recompile_limit"])
+def test_random_cuts_at_the_command_line(trace: Trace, tmp_path: Path, name: str) -> None:
+    content = trace("2.15.0", name).read_bytes()
+    draw = random.Random(1)
+    for _ in range(6):
+        log = tmp_path / "cut.log"
+        log.write_bytes(content[: draw.randrange(len(content))])
+        command = [sys.executable, "-m", "pgo_advisor", "analyze", str(log), "-q"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode in (0, 3), done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_directories_that_may_not_be_read(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    from pgo_advisor.ingest import paths
+
+    (tmp_path / "secret").mkdir()
+    shutil.copy(trace("2.13.0", "s01_batch_dim"), tmp_path / "a.log")
+    scandir = os.scandir
+
+    def refuse(path: object) -> object:
+        if str(path).endswith("secret"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(paths.os, "scandir", refuse)
+    read = ingest([tmp_path])
+    assert len(read.tables.compiles) == 2
+    assert any("secret cannot be read: Permission denied" in loss for loss in read.losses)
+
+
+def test_links_that_go_round(trace: Trace, tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    (tmp_path / "self").symlink_to(tmp_path)
+    with pytest.raises(InputError):
+        ingest([tmp_path / "a"])
+    with pytest.raises(InputError):
+        ingest([tmp_path])
+    shutil.copy(trace("2.13.0", "s01_batch_dim"), tmp_path / "a.log")
+    assert len(ingest([tmp_path]).tables.compiles) == 2
+
+
+def test_too_deep_a_directory(trace: Trace, tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["a"] * 40)
+    deep.mkdir(parents=True)
+    shutil.copy(trace("2.13.0", "s01_batch_dim"), deep)
+    with pytest.raises(InputError, match="nothing that can be analysed"):
+        ingest([tmp_path])
+
+
+def test_hostile_names_pass_through_all_outputs(trace: Trace, tmp_path: Path) -> None:
+    content = trace("2.13.0", "s01_batch_dim").read_text()
+    hostile = (
+        "\u202e</script><script>alert(1)</script>](javascript:x)`|@everyone\x1b[2J'; rm -rf ~;'"
+    )
+    log = tmp_path / "hostile.log"
+    log.write_text(content.replace("s01_batch_dim.py", json.dumps(hostile)[1:-1]))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pgo_advisor",
+            "analyze",
+            str(log),
+            "--json",
+            str(tmp_path / "a.json"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
