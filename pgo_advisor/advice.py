@@ -212,6 +212,12 @@ def _call_sites(tables: Tables, groups: Iterable[Group]) -> dict[str, tuple[Call
     }
 
 
+_UNSEEN = (
+    "no recorded compile needs it; without it, calls that are not recorded since they compiled nothing could "
+    "compile: the recorded graphs took any size of it"
+)
+
+
 def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> Iterator[Advice]:
     marks = {group.id: markings(group) for group in groups}
     advice = []
@@ -222,6 +228,9 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
         main = max(inside, key=lambda group: sum(r.seconds for r in group.recompiles if r.removed))
         marking = marks[main.id][pair]
         saved, seconds = plan.saved_by(pair)
+        unseen = () if saved.high else (_UNSEEN,)
+        if unseen:
+            saved = Range(0, None)
         advice.append(
             Advice(
                 rule=_rule(main, pair),
@@ -237,8 +246,9 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
                 values=main.varying[pair],
                 together=marking.together,
                 evidence=tuple(_evidence(inside, pair)),
-                price=tuple(
-                    dict.fromkeys(text for group in inside for text in prices(group, pair))
+                price=(
+                    *unseen,
+                    *dict.fromkeys(text for group in inside for text in prices(group, pair)),
                 ),
                 also_touches=tuple(
                     group.id
