@@ -55,10 +55,12 @@ def _stride_follows(tensor: Tensor, other: Tensor) -> bool:
                 return False
         elif (atom in (0, 1) and stride != atom) or (stride in (0, 1) and stride != atom):
             return False
-    return _contiguous(tensor) == _contiguous(other)
+    # strides of a contiguous tensor are guarded, those of a padded one are symbols of their own
+    return is_contiguous(other) or not is_contiguous(tensor)
 
 
-def _contiguous(tensor: Tensor) -> bool:
+def is_contiguous(tensor: Tensor) -> bool:
+    """Whether the strides are those of a dense tensor in the order of its dims."""
     expected = 1
     for size, stride in zip(reversed(tensor.size), reversed(tensor.stride), strict=True):
         if size is None or stride is None:

@@ -86,6 +86,13 @@ class Call:
                 groups = [group for group in groups if not group & joined] + [joined]
         return groups
 
+    @property
+    def marked_unseen(self) -> bool:
+        """Whether a tensor had a mark that only a reason tells of, as maybe_mark_dynamic's."""
+        return not self.marked and any(
+            refusal.cause is CauseKind.marking_changed for refusal in self.refusals
+        )
+
     def equal_pairs(self, pair: Pair) -> set[Pair]:
         """The pairs that the graph requires to be equal to this one."""
         equal = set()

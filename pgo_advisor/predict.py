@@ -17,6 +17,7 @@ from pgo_advisor.guarding import (
     SIZE_CAUSES,
     Marked,
     guards_hold,
+    is_contiguous,
     is_marked,
     paths_agree,
     strides_fit,
@@ -147,6 +148,8 @@ class Predictor:
             )
         if any(pair in self.varying and marked(*pair) for pair in self.never):
             yield "parameters, buffers or ints of modules were never symbols in this run", avoided
+        if padded := self._padded_on_trust(graphs):
+            yield "a graph of a padded tensor may refuse a contiguous one", padded
         if any(
             is_marked(name, call, marked)
             for call in self.calls
@@ -227,6 +230,8 @@ class Predictor:
         if any(call.structure.get(key, value) != value for key, value in founder.structure.items()):
             return True
         # a graph of an unmarked tensor does not take a marked one; the reverse it does
+        if call.marked_unseen and not founder.marked_unseen:
+            return True
         return not call.marked & set(pairs(founder)) <= founder.marked
 
     def _sizes_fit(
@@ -301,6 +306,27 @@ class Predictor:
         if call.compile not in self._installed_decisions:
             self._installed_decisions[call.compile] = installed_decisions(call)
         return self._installed_decisions[call.compile]
+
+    def _padded_on_trust(self, graphs: Sequence[Graph]) -> int:
+        """How many contiguous calls share a graph of a padded tensor that was never compiled as one."""
+        shown = {
+            source
+            for call in self.calls
+            for source, tensor in call.tensors.items()
+            if not is_contiguous(tensor)
+            and any(Pair(source, dim) in call.symbolic for dim in range(len(tensor.size)))
+        }
+        return sum(
+            any(
+                source in call.tensors
+                and source not in shown
+                and not is_contiguous(tensor)
+                and is_contiguous(call.tensors[source])
+                for source, tensor in graph.founder.tensors.items()
+            )
+            for graph in graphs
+            for call in graph.calls[1:]
+        )
 
     def _unseen_together(self, graphs: Sequence[Graph]) -> int:
         """How many calls share a graph on trust: what varies among them was never symbolic at once."""
