@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -105,18 +105,16 @@ def record(
             remark(text)
         if ended.stopped:
             remark(f"the program did not end: {ended.stopped}")
-        nothing = f"no compile was recorded. {why_nothing(command)}"
-        if not recorded.logs:
-            remark(nothing)
-        else:
+        analysis = None
+        if recorded.logs:
             from pgo_advisor.analysis import analyze
 
-            try:
+            with suppress(NoCompileError):
                 analysis = analyze(*recorded.logs, timeout=timeout)
-            except NoCompileError:
-                remark(nothing)
-            else:
-                reports.write(analysis, err=True)
+        if analysis is None:
+            remark(f"no compile was recorded. {why_nothing(command)}")
+        else:
+            reports.write(analysis, err=True)
     sys.exit(recorded.exit_code)
 
 
