@@ -135,24 +135,33 @@ def _inputs(entries: Iterable[Mapping[str, Any]]) -> Iterable[_Input]:
 
 
 def _late_symbols(tables: Tables) -> Iterator[tuple[Pair, Location]]:
-    """What became a symbol after the first compile of a frame that only console text tells of."""
+    """What became a symbol after the first compile of a frame that only console text tells of.
+
+    Not the dims of a tensor whose rank changed: all of them become symbols, to no avail.
+    """
     compiles = {
         row["compile"]: row for row in rows(tables.compiles) if row["recorded_by"] == "console"
     }
+    frame_of = {compile_: row["frame"] for compile_, row in compiles.items()}
     first: dict[int, int] = {}
-    for compile_, row in compiles.items():
-        first.setdefault(row["frame"], compile_)
+    for compile_, frame in frame_of.items():
+        first.setdefault(frame, compile_)
+    ranks: dict[tuple[int, str], set[int]] = defaultdict(set)
+    for row in rows(tables.inputs):
+        if row["compile"] in compiles and row["size"] is not None:
+            ranks[frame_of[row["compile"]], row["source"]].add(len(row["size"]))
     symbols = [
         (row["compile"], Pair(row["source"], row["dim"]))
         for row in rows(tables.symbols)
         if row["compile"] in compiles and row["kind"] in {"size", "int"}
     ]
     given = {
-        (compiles[compile_]["frame"], pair)
+        (frame_of[compile_], pair)
         for compile_, pair in symbols
-        if compile_ == first[compiles[compile_]["frame"]]
+        if compile_ == first[frame_of[compile_]]
     }
     for compile_, pair in symbols:
-        row = compiles[compile_]
-        if (row["frame"], pair) not in given and not pair.source.endswith("._base"):
+        row, frame = compiles[compile_], frame_of[compile_]
+        ranked = len(ranks[frame, pair.source]) > 1
+        if (frame, pair) not in given and not ranked and not pair.source.endswith("._base"):
             yield pair, (row["file"] or UNKNOWN, row["line"] or 0, row["name"] or UNKNOWN)

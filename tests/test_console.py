@@ -94,6 +94,11 @@ def test_other_settings_of_torch_logs(tmp_path: Path, name: str, expected: set[s
     assert listed(advise(recorded("2.13.0", name), tmp_path)) == expected
 
 
+def test_a_tensor_whose_rank_changes_is_not_advised(tmp_path: Path) -> None:
+    # all dims of the second graph are symbols, and still neither graph takes the other's tensors
+    assert listed(advise(recorded("2.13.0", "s14_rank_change__dynamic"), tmp_path)) == set()
+
+
 def test_what_each_table_gets(tmp_path: Path) -> None:
     tables = advise(recorded("2.13.0", "s02_batch_and_seq__dynamo"), tmp_path).tables
     assert tables.compiles["compile_id"].tolist() == ["0/0", "0/1", "0/2"]
