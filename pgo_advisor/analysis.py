@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
@@ -17,6 +17,9 @@ from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
 from pgo_advisor.torch_release import TorchRelease
+
+if TYPE_CHECKING:
+    from pgo_advisor.patch import Bounds, Patch, PathMap
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,18 @@ class Analysis:
         from pgo_advisor.render.snippet import render_snippet
 
         return render_snippet(self)
+
+    def patch(
+        self,
+        *,
+        root: Path | None = None,
+        maps: Sequence[PathMap] = (),
+        bounds: Bounds = "none",
+    ) -> Patch:
+        """The marks as changes to the source files, see `pgo_advisor.patch.make_patch`."""
+        from pgo_advisor.patch import make_patch
+
+        return make_patch(self, root=root, maps=maps, bounds=bounds)
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """The report for a terminal."""

@@ -1,0 +1,92 @@
+"""`pgo-advisor patch`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pgo_advisor.commands.common import EPILOG, inputs, remark_on, run_analysis
+
+if TYPE_CHECKING:
+    from pgo_advisor.patch import PathMap
+
+
+class _Bounds(click.ParamType):
+    name = "bounds"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value in ("none", "observed") or isinstance(value, tuple):
+            return value
+        match = re.fullmatch(r"(\d{1,18}):(\d{1,18})", value)
+        if not match or int(match[1]) >= int(match[2]):
+            self.fail(f"{value!r} is neither none, observed nor LO:HI", param, ctx)
+        return int(match[1]), int(match[2])
+
+
+class _Map(click.ParamType):
+    name = "map"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> PathMap:
+        from pgo_advisor.patch import PathMap
+
+        if isinstance(value, PathMap):
+            return value
+        old, equals, new = value.partition("=")
+        if not (old and equals and new):
+            self.fail(f"{value!r} is not OLD=NEW", param, ctx)
+        return PathMap(old, Path(new))
+
+
+@click.command(epilog=EPILOG)
+@inputs
+@click.option("--write", is_flag=True, help="Change the files instead of printing a diff.")
+@click.option(
+    "--bounds",
+    type=_Bounds(),
+    default="none",
+    show_default=True,
+    metavar="none|observed|LO:HI",
+    help="Give mark_dynamic min= and max=; a size outside of them then ends the program.",
+)
+@click.option(
+    "--map",
+    "maps",
+    type=_Map(),
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Where the files of a directory of the traced machine are now.",
+)
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Change files only in here; default: the git repository of the current directory, or that.",
+)
+@click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes.")
+def patch(
+    paths: tuple[Path, ...],
+    torch_version: str | None,
+    timeout: float,
+    write: bool,
+    bounds: Any,
+    maps: tuple[PathMap, ...],
+    root: Path | None,
+    allow_dirty: bool,
+) -> None:
+    """Put the marks before the calls: print a diff for git apply, or change the files.
+
+    What was done at each call site, and why not, is said on standard error.
+    """
+    from pgo_advisor.patch.repository import write as write_files
+    from pgo_advisor.render.patch import render_sites
+
+    analysis = run_analysis(paths, torch_version, timeout)
+    remark_on(analysis)
+    made = analysis.patch(root=root, maps=maps, bounds=bounds)
+    if write:
+        write_files(made.files, allow_dirty=allow_dirty)
+    else:
+        click.echo(made.diff, nl=False)
+    click.echo(render_sites(made), nl=False, err=True)
