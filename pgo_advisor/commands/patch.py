@@ -14,30 +14,25 @@ if TYPE_CHECKING:
     from pgo_advisor.patch import PathMap
 
 
-class _Bounds(click.ParamType):
-    name = "bounds"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if value in ("none", "observed") or isinstance(value, tuple):
-            return value
-        match = re.fullmatch(r"(\d{1,18}):(\d{1,18})", value)
-        if not match or int(match[1]) >= int(match[2]):
-            self.fail(f"{value!r} is neither none, observed nor LO:HI", param, ctx)
-        return int(match[1]), int(match[2])
+def _bounds(context: click.Context, option: click.Parameter, value: str) -> Any:
+    if value in ("none", "observed"):
+        return value
+    match = re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", value)
+    if not match or int(match[1]) >= int(match[2]):
+        raise click.BadParameter(f"{value!r} is neither none, observed nor LO:HI")
+    return int(match[1]), int(match[2])
 
 
-class _Map(click.ParamType):
-    name = "map"
+def _maps(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[PathMap, ...]:
+    from pgo_advisor.patch import PathMap
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> PathMap:
-        from pgo_advisor.patch import PathMap
-
-        if isinstance(value, PathMap):
-            return value
-        old, equals, new = value.partition("=")
-        if not (old and equals and new):
-            self.fail(f"{value!r} is not OLD=NEW", param, ctx)
-        return PathMap(old, Path(new))
+    parts = [value.rpartition("=") for value in values]
+    for value, (old, _, new) in zip(values, parts, strict=True):
+        if not (old and new):
+            raise click.BadParameter(f"{value!r} is not OLD=NEW")
+    return tuple(PathMap(old, Path(new)) for old, _, new in parts)
 
 
 @click.command(epilog=EPILOG)
@@ -45,7 +40,7 @@ class _Map(click.ParamType):
 @click.option("--write", is_flag=True, help="Change the files instead of printing a diff.")
 @click.option(
     "--bounds",
-    type=_Bounds(),
+    callback=_bounds,
     default="none",
     show_default=True,
     metavar="none|observed|LO:HI",
@@ -54,7 +49,7 @@ class _Map(click.ParamType):
 @click.option(
     "--map",
     "maps",
-    type=_Map(),
+    callback=_maps,
     multiple=True,
     metavar="OLD=NEW",
     help="Where the files of a directory of the traced machine are now.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from pgo_advisor.findings import Advice, CallSite, FrameReport
-from pgo_advisor.patch.calls import NoCall, calls_in_file, calls_on_line
+from pgo_advisor.patch.calls import NoCall, calls_alike, calls_in_file, calls_on_line
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.locate import Files, NotFound, PathMap, find_line
 from pgo_advisor.patch.place import NoPlace
@@ -47,6 +47,7 @@ class _Found:
     source: SourceFile
     call: cst.Call
     wants: list[Want]
+    told: Parameters | None
 
 
 def make_patch(
@@ -95,15 +96,28 @@ class _Maker:
     def sites(self, frame: FrameReport, advice: Sequence[Advice]) -> Iterator[Site | _Found]:
         """The calls of a frame, or for each why it is none to be marked."""
         told, function = self._parameters(frame)
-        if not frame.call_sites:
-            yield from self._in_source(frame, advice, told, function)
+        done: dict[cst.Call, None] = {}
+        files: dict[SourceFile, None] = {}
         for recorded in frame.call_sites:
             site = _site(frame, recorded)
             try:
-                yield from self._at(frame, site, recorded, advice, told)
+                for result in self._at(frame, site, recorded, advice, told):
+                    yield result
+                    if isinstance(result, _Found):
+                        done[result.call] = None
+                        files[result.source] = None
             except (NotFound, NoCall) as error:
                 path = self._files.path(recorded.file)
                 yield replace(site, path=path, reasons=(str(error),))
+        if not frame.call_sites:
+            yield from self._in_source(frame, advice, told, function)
+        for source in files:
+            alike = [other for call in done for other in calls_alike(source, call)]
+            if source.path == self._files.path(frame.file):
+                alike += calls_in_file(source, frame.name, function)
+            for call in dict.fromkeys(alike):
+                if call not in done:
+                    yield self._in_text(frame, source, call, advice, told)
 
     def _at(
         self,
@@ -152,9 +166,28 @@ class _Maker:
             reason = f"{untold}, and its file shows no call of it"
             yield replace(site, path=path, reasons=(reason,))
         for call in calls:
-            line = source.lines(call)[0]
-            here = replace(site, path=path, line=line, found_line=line, code=source.line_text(line))
-            yield self._found(frame, here, source, call, advice, told)
+            yield self._in_text(frame, source, call, advice, told)
+
+    def _in_text(
+        self,
+        frame: FrameReport,
+        source: SourceFile,
+        call: cst.Call,
+        advice: Sequence[Advice],
+        told: Parameters | None,
+    ) -> Site | _Found:
+        line = source.lines(call)[0]
+        site = Site(
+            frame.id,
+            str(source.path),
+            line,
+            source.line_text(line),
+            Outcome.refused,
+            path=source.path,
+            found_line=line,
+            in_source=True,
+        )
+        return self._found(frame, site, source, call, advice, told)
 
     def _found(
         self,
@@ -182,7 +215,7 @@ class _Maker:
             except NoArgument as error:
                 reasons.append(f"{item.source}: {error}")
         site = replace(site, reasons=tuple(dict.fromkeys(reasons)))
-        return _Found(site, source, call, wants) if wants else site
+        return _Found(site, source, call, wants, told) if wants else site
 
     def _parameters(
         self, frame: FrameReport
@@ -235,7 +268,7 @@ class _Maker:
             source = items[0].source
             wants = {want.advice.pair: want for item in items for want in item.wants}
             try:
-                made = rewrite(source, call, list(wants.values()))
+                made = rewrite(source, call, list(wants.values()), items[0].told)
                 if _overlap(made.edits, edits[source]):
                     raise NoPlace(
                         "another change is in the same place; apply this patch and make another"

@@ -9,6 +9,7 @@ from functools import cache
 
 import libcst as cst
 
+from pgo_advisor.patch.scopes import own_names
 from pgo_advisor.patch.signature import Parameters, accepts
 from pgo_advisor.patch.source_file import SourceFile, dotted
 
@@ -52,18 +53,48 @@ def calls_on_line(
 
 
 def calls_in_file(
-    source: SourceFile, name: str, function: cst.FunctionDef | cst.Lambda
+    source: SourceFile, name: str, function: cst.FunctionDef | cst.Lambda | None
 ) -> list[cst.Call]:
-    """Calls of a compiled function that its file shows, for one whose callers the trace does not tell."""
-    compiled = _compiled_names(source)
+    """Calls of a compiled function that its file shows, whoever makes them."""
     if isinstance(function, cst.Lambda):
         call = source.parent(source.parent(function) or function)
         own = {bound for bound, value in _bindings(source) if value is call}
     else:
-        own = {bound for bound, target in compiled.items() if target == name}
+        compiled = _compiled_names(source)
+        own = {bound for bound, target in compiled.items() if target == name != "forward"}
     return [
         node for node in source.nodes if isinstance(node, cst.Call) and dotted(node.func) in own
     ]
+
+
+def calls_alike(source: SourceFile, call: cst.Call) -> list[cst.Call]:
+    """The other calls of the same compiled name, as far as it means the same there.
+
+    One that found a graph for its sizes left no trace; unmarked and first, it would cost a graph.
+    """
+    callee = dotted(call.func)
+    if callee not in _compiled_names(source):
+        return []
+    home = _home(source, callee, call)
+    return [
+        node
+        for node in source.nodes
+        if isinstance(node, cst.Call)
+        and node is not call
+        and dotted(node.func) == callee
+        and _home(source, callee, node) is home
+    ]
+
+
+def _home(source: SourceFile, callee: str, call: cst.Call) -> cst.CSTNode:
+    """What the callee's first name belongs to: a class for self, a function that binds it, or the module."""
+    root = callee.partition(".")[0]
+    if root == "self":
+        return source.enclosing(call, cst.ClassDef) or source.module
+    for node in source.ancestors(call):
+        if isinstance(node, cst.FunctionDef) and root in own_names(node):
+            return node
+    return source.module
 
 
 def _within(line: int, lines: tuple[int, int]) -> bool:

@@ -13,7 +13,7 @@ from pgo_advisor.patch.expressions import as_value, in_display, is_stable, with_
 from pgo_advisor.patch.marks import Mark, existing
 from pgo_advisor.patch.place import NoPlace, Place, effects_in, place_of
 from pgo_advisor.patch.scopes import binds, import_torch, torch_name, used_names
-from pgo_advisor.patch.signature import Bound, NoArgument
+from pgo_advisor.patch.signature import Bound, NoArgument, Parameters, positional_names
 from pgo_advisor.patch.source_file import Edit, SourceFile
 
 
@@ -48,11 +48,16 @@ class _Target:
     condition: str | None
 
 
-def rewrite(source: SourceFile, call: cst.Call, wants: Sequence[Want]) -> Rewrite:
-    """Raises NoPlace if no mark can stand before the call; what cannot be marked alone becomes a reason."""
+def rewrite(
+    source: SourceFile, call: cst.Call, wants: Sequence[Want], told: Parameters | None
+) -> Rewrite:
+    """The marks for a call of a function with the parameters `told`.
+
+    Raises NoPlace if none can stand before it; why a single one cannot becomes a reason.
+    """
     result = Rewrite()
     place = place_of(source, call)
-    names = _Names(source, call)
+    names = _Names(source, call, told)
     targets = _targets(source, call, wants, names, result)
     marks = existing(source, place.statement)
     targets = [target for target in targets if not _is_present(target, marks, result)]
@@ -77,7 +82,8 @@ def rewrite(source: SourceFile, call: cst.Call, wants: Sequence[Want]) -> Rewrit
         if target.condition:
             # the block that follows is indented where it is inserted
             statement = f"if {target.condition}:\0{statement}"
-        result.statements.append(statement)
+        if statement not in result.statements:
+            result.statements.append(statement)
         result.marked.append(target.want.advice.pair)
     result.edits += _insertion(source, place, result.statements)
     if torch is None:
@@ -88,8 +94,9 @@ def rewrite(source: SourceFile, call: cst.Call, wants: Sequence[Want]) -> Rewrit
 class _Names:
     """Names for arguments: the parameter's own if that is free, the same again for the same argument."""
 
-    def __init__(self, source: SourceFile, call: cst.Call) -> None:
+    def __init__(self, source: SourceFile, call: cst.Call, told: Parameters | None) -> None:
         self._used = used_names(source, call)
+        self._positional = positional_names(call, told)
         self._own: dict[int, str] = {}
 
     def give(self, argument: cst.Arg, wish: str) -> str:
@@ -103,8 +110,8 @@ class _Names:
         return self._own[key]
 
     def of(self, argument: cst.Arg) -> str:
-        keyword = argument.keyword.value if argument.keyword else "argument"
-        return self.give(argument, keyword)
+        keyword = argument.keyword.value if argument.keyword else None
+        return self.give(argument, keyword or self._positional.get(argument, "argument"))
 
 
 def _targets(

@@ -6,22 +6,24 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from pgo_advisor.patch.source_file import Edit, SourceFile, dotted
+from pgo_advisor.patch.source_file import Edit, SourceFile, dotted, walk
+
+_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 
 
 def used_names(source: SourceFile, node: cst.CSTNode) -> set[str]:
     """Names that a new variable at `node` could collide with.
 
-    In a function these are all names in it. At module level they are those outside of functions, and those in
-    functions that these do not bind themselves.
+    They are those of its function, or of the module, outside of inner functions, and in these the ones that
+    they do not bind themselves.
     """
-    function = source.enclosing(node, cst.FunctionDef)
-    if function is not None:
-        return set(_names(function))
-    found = set(_names(source.module, into_functions=False))
-    for inner in source.nodes:
-        if isinstance(inner, cst.FunctionDef):
-            found |= set(_names(inner)) - _own(inner)
+    scope = source.enclosing(node, cst.FunctionDef) or source.module
+    found: set[str] = set()
+    for part in scope.children:
+        found |= set(_names(part, into_functions=False))
+        for inner in walk(part):
+            if isinstance(inner, _FUNCTIONS):
+                found |= set(_names(inner)) - own_names(inner)
     return found
 
 
@@ -37,6 +39,8 @@ def _names(node: cst.CSTNode, *, into_functions: bool = True) -> Iterator[str]:
                 stack.append(node.value)
             case cst.Arg():
                 stack.append(node.value)
+            case cst.Lambda() if not into_functions:
+                pass
             case cst.FunctionDef() if not into_functions:
                 yield node.name.value
                 stack += node.decorators
@@ -44,7 +48,7 @@ def _names(node: cst.CSTNode, *, into_functions: bool = True) -> Iterator[str]:
                 stack += node.children
 
 
-def _own(function: cst.FunctionDef) -> set[str]:
+def own_names(function: cst.CSTNode) -> set[str]:
     """Names that a function binds for itself."""
     own: set[str] = set()
     shared: set[str] = set()

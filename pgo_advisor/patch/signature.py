@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -192,6 +193,14 @@ def _dropped(call: cst.Call, told: Parameters) -> int | None:
     if on_class:
         return 0
     return None if told.bound is None else int(told.bound)
+
+
+def positional_names(call: cst.Call, told: Parameters | None) -> dict[cst.Arg, str]:
+    """The parameters that a call fills by position, as far as that is plain."""
+    if told is None:
+        return {}
+    plain = itertools.takewhile(lambda arg: not arg.keyword and not arg.star, call.args)
+    return dict(zip(plain, told.positional[_dropped(call, told) or 0 :], strict=False))
 
 
 def accepts(call: cst.Call, told: Parameters | None) -> bool:

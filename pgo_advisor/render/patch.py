@@ -39,7 +39,7 @@ def _lines(patch: Patch) -> Iterator[str]:
 def _site(site: Site) -> Iterator[str]:
     yield one_line(f"{site.outcome.value}: {where(site)} calls {site.frame}", 400)
     if site.in_source:
-        yield "    (found in the source: the trace does not tell who calls it)"
+        yield "    (found in the source, not in the trace)"
     if site.code:
         yield f"    {one_line(site.code, 200)}"
     for statement in site.statements:
