@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from pgo_advisor.findings import Advice, CallSite, FrameReport
-from pgo_advisor.patch.calls import NoCall, calls_alike, calls_in_file, calls_on_line
+from pgo_advisor.patch.calls import NoCall, calls_alike, calls_in_file, calls_on_line, is_compiled
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.locate import Files, NotFound, PathMap, find_line
 from pgo_advisor.patch.place import NoPlace
@@ -240,6 +240,8 @@ class _Maker:
         """The compiled function whose code the call is in."""
         for node in source.ancestors(call):
             if isinstance(node, cst.FunctionDef):
+                if is_compiled(node):
+                    return node.name.value
                 for frame in self._analysis.frames:
                     if (
                         frame.name == node.name.value

@@ -67,6 +67,11 @@ def calls_in_file(
     ]
 
 
+def is_compiled(function: cst.FunctionDef) -> bool:
+    """Whether it is decorated with torch.compile."""
+    return any(_compiles(decorator.decorator) for decorator in function.decorators)
+
+
 def calls_alike(source: SourceFile, call: cst.Call) -> list[cst.Call]:
     """The other calls of the same compiled name, as far as it means the same there.
 
@@ -147,7 +152,7 @@ def _compiled_names(source: SourceFile) -> dict[str, str | None]:
             found[bound] = _compiled_function(value)
     for node in source.nodes:
         if isinstance(node, cst.FunctionDef):
-            if any(_compiles(decorator.decorator) for decorator in node.decorators):
+            if is_compiled(node):
                 found[node.name.value] = node.name.value
         elif isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
             function = node.value.func

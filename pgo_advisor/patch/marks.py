@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -39,6 +40,14 @@ def existing(source: SourceFile, statement: cst.CSTNode) -> list[Mark]:
     return found
 
 
+def is_tuple(source: SourceFile, statement: cst.CSTNode, name: str) -> bool:
+    """Whether the last statement before this one that binds `name` makes it a tuple."""
+    for earlier in reversed(_before(source, statement)):
+        if name in _bound(earlier):
+            return f"{name} = tuple(" in source.code(earlier)
+    return False
+
+
 def patched(source: SourceFile, code: str) -> list[int]:
     """Lines of statements that have marks before them and were the line `code` before these were put in."""
     lines = []
@@ -54,11 +63,16 @@ def patched(source: SourceFile, code: str) -> list[int]:
                 named.setdefault(*assigned)
             else:
                 break
-        if marked:
-            text = _inlined(source, node, named).split("\n")[0].strip()
-            if text and text in code:
+            text = _bare(_inlined(source, node, named).split("\n")[0])
+            if text and text in _bare(code):
                 lines.append(source.lines(node)[0])
+                break
     return lines
+
+
+def _bare(text: str) -> str:
+    """Without white space and parentheses: a name's value may have got some."""
+    return re.sub(r"[()\s]", "", text)
 
 
 def _before(source: SourceFile, statement: cst.CSTNode) -> Sequence[cst.CSTNode]:

@@ -10,7 +10,7 @@ import libcst as cst
 from pgo_advisor.findings import Advice, Remedy
 from pgo_advisor.history import Pair
 from pgo_advisor.patch.expressions import as_value, in_display, is_stable, with_steps
-from pgo_advisor.patch.marks import Mark, existing
+from pgo_advisor.patch.marks import Mark, existing, is_tuple
 from pgo_advisor.patch.place import NoPlace, Place, effects_in, place_of
 from pgo_advisor.patch.scopes import binds, import_torch, torch_name, used_names
 from pgo_advisor.patch.signature import Bound, NoArgument, Parameters, positional_names
@@ -58,7 +58,7 @@ def rewrite(
     result = Rewrite()
     place = place_of(source, call)
     names = _Names(source, call, told)
-    targets = _targets(source, call, wants, names, result)
+    targets = _targets(source, place, call, wants, names, result)
     marks = existing(source, place.statement)
     targets = [target for target in targets if not _is_present(target, marks, result)]
     if not targets:
@@ -115,12 +115,17 @@ class _Names:
 
 
 def _targets(
-    source: SourceFile, call: cst.Call, wants: Iterable[Want], names: _Names, result: Rewrite
+    source: SourceFile,
+    place: Place,
+    call: cst.Call,
+    wants: Iterable[Want],
+    names: _Names,
+    result: Rewrite,
 ) -> list[_Target]:
     found = []
     for want in wants:
         try:
-            found.append(_target(source, want, names))
+            found.append(_target(source, place.statement, want, names))
         except NoArgument as error:
             result.reasons.append(f"{want.advice.source}: {error}")
     order = [id(argument) for argument in call.args]
@@ -134,7 +139,7 @@ def _targets(
     )
 
 
-def _target(source: SourceFile, want: Want, names: _Names) -> _Target:
+def _target(source: SourceFile, statement: cst.CSTNode, want: Want, names: _Names) -> _Target:
     bound = want.bound
     value = bound.argument.value
     if bound.unpacked is None:
@@ -149,7 +154,7 @@ def _target(source: SourceFile, want: Want, names: _Names) -> _Target:
         name = names.give(bound.argument, bound.name)
         return _of(want, with_steps(name, bound.steps), bound.argument)
     if isinstance(bound.unpacked, int):
-        own = _own_star(source, bound.argument)
+        own = _own_star(source, bound.argument, statement)
         whole = own or names.give(bound.argument, "args")
         text = with_steps(f"{whole}[{bound.unpacked}]", bound.steps)
         return _of(want, text, None if own else bound.argument)
@@ -167,12 +172,16 @@ def _of(want: Want, text: str, needs: cst.Arg | None, condition: str | None = No
     return _Target(want, text, needs, condition)
 
 
-def _own_star(source: SourceFile, argument: cst.Arg) -> str | None:
-    """The name behind `*` where it is the caller's own `*args`, which is a tuple already."""
+def _own_star(source: SourceFile, argument: cst.Arg, statement: cst.CSTNode) -> str | None:
+    """The name behind `*` where it is a tuple already: the caller's own `*args`, or one named before."""
     function = source.enclosing(argument, cst.FunctionDef)
     star = function.params.star_arg if function else None
-    name = argument.value.value if isinstance(argument.value, cst.Name) else None
-    return name if isinstance(star, cst.Param) and star.name.value == name else None
+    if not isinstance(argument.value, cst.Name):
+        return None
+    name = argument.value.value
+    if isinstance(star, cst.Param) and star.name.value == name:
+        return name
+    return name if is_tuple(source, statement, name) else None
 
 
 def _string(source: SourceFile, key: str) -> str:
