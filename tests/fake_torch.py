@@ -1,4 +1,4 @@
-"""Stands in for torch in the programs of call_sites: compiled functions check that what they get is marked."""
+"""Stands in for torch in the programs of call_sites: what is compiled checks that its inputs are marked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Tensor:
         return ""
 
     @property
-    def T(self) -> Tensor:  # noqa: N802
+    def T(self) -> Tensor:
         return Tensor(*reversed(self.size))
 
     def sum(self) -> Tensor:
@@ -49,8 +49,10 @@ class Module:
 
 
 def fake_torch(name: str, wanted: dict[str, int], unmarked: list[str]) -> ModuleType:
-    """`wanted` maps expressions in the arguments of function `name` to dims; what is passed without such a mark
-    is put into `unmarked`."""
+    """A torch that puts into `unmarked` what function `name` is passed without the mark that it should have.
+
+    `wanted` maps an expression in the function's arguments, and a dim, to that dim.
+    """
 
     def mark(tensor: Tensor, dims: int | list[int], **limits: int) -> None:
         tensor.marks.update(dims if isinstance(dims, list) else [dims])

@@ -220,9 +220,7 @@ ENCODED = {
     "bom": lambda text: b"\xef\xbb\xbf" + text.encode(),
     "form feed": lambda text: text.replace("\n\n", "\n\f\n").encode(),
     "no newline at the end": lambda text: text.rstrip("\n").encode(),
-    "latin-1": lambda text: text.replace("import", "# coding: latin-1\ns = 'é'\nimport", 1).encode(
-        "latin-1"
-    ),
+    "latin-1": lambda text: f"# coding: latin-1\n# é\n{text}".encode("latin-1"),
 }
 
 

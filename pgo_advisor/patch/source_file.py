@@ -20,6 +20,7 @@ from libcst.metadata import (
 )
 
 _BOM = b"\xef\xbb\xbf"
+_BLANK = re.compile(r"^[ \t\f]*\f[ \t\f]*$", re.MULTILINE)
 _LINE_END = re.compile(r"\r\n?|\n")
 Node = TypeVar("Node", bound=cst.CSTNode)
 
@@ -46,12 +47,17 @@ class SourceFile:
         try:
             self._encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
             self.text = content.decode(self._encoding)
-            module = cst.parse_module(self.text)
+            parsed = self.text
+            module = cst.parse_module(parsed)
+            if module.code != parsed:
+                # LibCST can lose form feeds on lines of their own and white space at the end
+                parsed = _BLANK.sub(_spaces, self.text).rstrip()
+                module = cst.parse_module(parsed)
         except (SyntaxError, UnicodeError, cst.ParserSyntaxError, RecursionError) as error:
             raise ValueError(
                 f"it cannot be read as Python: {str(error).split(chr(10))[0]}"
             ) from error
-        if module.code != self.text or self._encoded(self.text) != content:
+        if module.code != parsed or self._encoded(self.text) != content:
             raise ValueError("it does not come out of the parser as it went in")
         self.module = module
         self.newline = module.default_newline
@@ -141,6 +147,10 @@ class SourceFile:
         encoded = text.encode(self._encoding)
         has_bom = self._encoding == "utf-8-sig"
         return encoded if not has_bom or encoded.startswith(_BOM) else _BOM + encoded
+
+
+def _spaces(blank: re.Match[str]) -> str:
+    return " " * len(blank[0])
 
 
 def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -7,4 +7,4 @@ def f(x):
 
 x = torch.randn(4)
 torch._dynamo.mark_dynamic(x, 0)
-out = 1 if f(x) else 2  # call
+out = 1 if f(x) is not None else 2  # call

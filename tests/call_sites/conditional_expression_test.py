@@ -5,4 +5,4 @@ import torch
 def f(x):
     return x
 
-out = 1 if f(torch.randn(4)) else 2  # call
+out = 1 if f(torch.randn(4)) is not None else 2  # call

@@ -7,4 +7,4 @@ def f(x):
 
 x = torch.randn(4)
 torch._dynamo.mark_dynamic(x, 0)
-out = f(x) or None  # call
+out = f(x) is not None or None  # call

@@ -5,4 +5,4 @@ import torch
 def f(x):
     return x
 
-out = f(torch.randn(4)) or None  # call
+out = f(torch.randn(4)) is not None or None  # call

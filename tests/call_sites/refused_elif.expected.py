@@ -8,5 +8,5 @@ def f(x):
 # refused: elif
 if not torch:
     pass
-elif f(torch.randn(4)):  # call
+elif f(torch.randn(4)) is not None:  # call
     pass
