@@ -8,15 +8,19 @@ import shutil
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from conftest import Trace
 from fake_torch import fake_torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgo_advisor.advice import Advised
 from pgo_advisor.analysis import Analysis
+from pgo_advisor.cli import main
 from pgo_advisor.dynamic_sources import encode
 from pgo_advisor.errors import OutputError
 from pgo_advisor.findings import Advice, CallSite, FrameReport, Remedy, Verdict
@@ -26,9 +30,11 @@ from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.repository import write
 from pgo_advisor.patch.source_file import SourceFile
 from pgo_advisor.predict import Range
+from pgo_advisor.render.patch import html_section, markdown_section
 from pgo_advisor.sources import parse, python_expression
 from pgo_advisor.tables import Tables
 
+SCENARIOS = Path(__file__).parent / "scenarios"
 SHAPES = Path(__file__).parent / "call_sites"
 NAMES = sorted(path.name.removesuffix(".expected.py") for path in SHAPES.glob("*.expected.py"))
 _WANT = re.compile(r"(\S+) (\d)( maybe)?( none)?(?: with (\w+))?")
@@ -332,3 +338,79 @@ def test_a_call_that_a_library_makes_is_none_of_the_users(tmp_path: Path) -> Non
     patch = make_patch(traced, root=tmp_path)
     assert not patch.files
     assert "trainer.py" in patch.sites[0].reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "statements"),
+    [
+        (
+            "r01_bert_varlen",
+            [
+                "input_ids = torch.randint(0, 100, (b, s))",
+                "attention_mask = torch.ones(b, s, dtype=torch.long)",
+                "torch._dynamo.maybe_mark_dynamic(input_ids, 0)",
+                "torch._dynamo.maybe_mark_dynamic(input_ids, 1)",
+                "torch._dynamo.maybe_mark_dynamic(attention_mask, 0)",
+                "torch._dynamo.maybe_mark_dynamic(attention_mask, 1)",
+            ],
+        ),
+        (
+            "u07_flags_and_none",
+            [
+                "q = torch.randn(n, 8)",
+                "k = torch.randn(16, 8)",
+                "mask = torch.zeros(n, 16) if with_mask else None",
+                "torch._dynamo.mark_dynamic(q, 0)",
+                "if mask is not None: torch._dynamo.mark_dynamic(mask, 0)",
+            ],
+        ),
+        (
+            "u03_train_and_validate",
+            ["args_0 = torch.randn(n, 8)", "torch._dynamo.mark_dynamic(args_0, 0)"],
+        ),
+        ("s20_recompile_limit", ["x = torch.randn(n)", "torch._dynamo.maybe_mark_dynamic(x, 0)"]),
+    ],
+)
+def test_recorded_programs(
+    name: str, statements: list[str], analysis: Callable[[str, str], Analysis], tmp_path: Path
+) -> None:
+    shutil.copy(SCENARIOS / f"{name}.py", tmp_path)
+    made = analysis("2.13.0", name).patch(root=tmp_path, maps=[PathMap("/home/user/app", tmp_path)])
+    assert {site.outcome for site in made.sites} == {Outcome.marked}
+    for site in made.sites:
+        assert list(site.statements) == statements
+
+
+def test_the_command(trace: Trace, tmp_path: Path) -> None:
+    shutil.copy(SCENARIOS / "s01_batch_dim.py", tmp_path)
+    arguments = [
+        "patch",
+        str(trace("2.13.0", "s01_batch_dim")),
+        "--root",
+        str(tmp_path),
+        "--map",
+        f"/home/user/app={tmp_path}",
+    ]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0
+    apply(tmp_path, result.stdout_bytes)
+    assert "marked: " in result.stderr
+    patched = (tmp_path / "s01_batch_dim.py").read_bytes()
+    shutil.copy(SCENARIOS / "s01_batch_dim.py", tmp_path)
+    assert CliRunner().invoke(main, [*arguments, "--write"]).stdout == ""
+    assert (tmp_path / "s01_batch_dim.py").read_bytes() == patched
+    assert CliRunner().invoke(main, [*arguments, "--bounds", "9:3"]).exit_code == 2
+    again = CliRunner().invoke(main, arguments)
+    assert (again.stdout, "already marked: " in again.stderr) == ("", True)
+
+
+def test_sections_for_reports(tmp_path: Path) -> None:
+    path = shape(tmp_path)
+    path.write_text(path.read_text().replace("randn(4)", 'randn(4, "</pre><script>")', 1))
+    made = patch_of(path)
+    page = html_section(made, "https://example.org/blob/main")
+    assert 'href="https://example.org/blob/main/m.py#L8"' in page
+    assert '<span class="hl-gi">+torch._dynamo.mark_dynamic(x, 0)</span>' in page
+    assert "<script>" not in page
+    assert "href" not in html_section(made, "javascript:alert(1)//")
+    assert "+torch._dynamo.mark_dynamic(x, 0)\n" in markdown_section(made)

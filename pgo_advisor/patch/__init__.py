@@ -282,7 +282,8 @@ class _Maker:
                 ]
                 continue
             edits[source] += made.edits
-            sites += [_done(item, made) for item in items]
+            name = source.path.relative_to(self._root).as_posix()
+            sites += [_done(item, made, name) for item in items]
         patches = []
         for source, changes in edits.items():
             if changes:
@@ -311,7 +312,7 @@ def _site(frame: FrameReport, recorded: CallSite) -> Site:
     return Site(frame.id, recorded.file, recorded.line, recorded.code, Outcome.refused)
 
 
-def _done(item: _Found, made: Rewrite) -> Site:
+def _done(item: _Found, made: Rewrite, name: str) -> Site:
     own = {want.advice.pair for want in item.wants}
     if own & set(made.marked):
         outcome = Outcome.marked
@@ -319,7 +320,6 @@ def _done(item: _Found, made: Rewrite) -> Site:
         outcome = Outcome.present
     else:
         outcome = Outcome.refused
-    name = item.source.path.name
     changed = item.source.changed(made.edits)
     return replace(
         item.site,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from urllib.parse import quote
 
+from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer
 
 from pgo_advisor.patch.result import Outcome, Patch, Site
-from pgo_advisor.render.text import count, one_line
+from pgo_advisor.render.markdown_text import code, fenced
+from pgo_advisor.render.templates import environment
+from pgo_advisor.render.text import count, one_line, visible
 
 
 def render_sites(patch: Patch) -> str:
@@ -58,11 +62,43 @@ def where(site: Site) -> str:
     return f"{path}:{site.found_line or site.line}"
 
 
+def link_to(site: Site, patch: Patch, repo_url: str | None) -> str | None:
+    """The statement's address in a repository whose files are at `repo_url`, as `https://…/blob/main`."""
+    if not repo_url or not repo_url.startswith(("https://", "http://")) or site.path is None:
+        return None
+    if not site.found_line or not site.path.is_relative_to(patch.root):
+        return None
+    name = site.path.relative_to(patch.root).as_posix()
+    return f"{repo_url.rstrip('/')}/{quote(name)}#L{site.found_line}"
+
+
+def html_section(patch: Patch, repo_url: str | None = None) -> Markup:
+    """The call sites with their diffs, for a page that has `templates/patch.css`."""
+    section = environment().get_template("patch.html.j2").module.patch_section  # type: ignore[attr-defined]
+    return Markup(  # noqa: S704
+        section(
+            patch, lambda site: link_to(site, patch, repo_url), lambda site: highlighted(site.diff)
+        )
+    )
+
+
+def markdown_section(patch: Patch, repo_url: str | None = None) -> str:
+    """The same for a comment."""
+    parts = []
+    for site in patch.sites:
+        if site.outcome is Outcome.marked and site.path is not None:
+            place = code(f"{site.path.name}:{site.found_line}", 120)
+            link = link_to(site, patch, repo_url)
+            parts.append(f"[{place}]({link})\n\n" if link else f"{place}\n\n")
+            parts.append(f"{fenced(site.diff.rstrip(), 'diff')}\n")
+    return "".join(parts)
+
+
 @cache
 def _formatter() -> HtmlFormatter[str]:
     return HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
-def highlighted(diff: str) -> str:
+def highlighted(diff: str) -> Markup:
     """The diff as HTML, escaped, with a class for each kind of line: hl-gi, hl-gd, hl-gu, hl-gh."""
-    return highlight(diff, DiffLexer(stripnl=False), _formatter())
+    return Markup(highlight(visible(diff), DiffLexer(stripnl=False), _formatter()))  # noqa: S704
