@@ -142,17 +142,17 @@ class Analysis:
 
         return render_terminal(self, width=width, color=color)
 
-    def to_html(self) -> str:
-        """The report as one self-contained HTML page."""
+    def to_html(self, *, patch: Patch | None = None, repo_url: str | None = None) -> str:
+        """The report as one self-contained HTML page, with the changes of a patch if one is given."""
         from pgo_advisor.render.html import render_html
 
-        return render_html(self)
+        return render_html(self, patch=patch, repo_url=repo_url)
 
-    def to_markdown(self) -> str:
-        """A pull-request comment of at most 65,536 characters."""
+    def to_markdown(self, *, patch: Patch | None = None, repo_url: str | None = None) -> str:
+        """A pull-request comment of at most 65,536 characters, with a patch's changes if one is given."""
         from pgo_advisor.render.markdown import render_markdown
 
-        return render_markdown(self)
+        return render_markdown(self, patch=patch, repo_url=repo_url)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data, by the schema that `pgo_advisor.render.json.schema()` returns."""

@@ -82,6 +82,7 @@ def fake_torch(name: str, wanted: dict[str, int], unmarked: list[str]) -> Module
     torch = ModuleType("torch")
     vars(torch).update(
         compile=compile_,
+        Tensor=Tensor,
         randn=Tensor,
         nn=SimpleNamespace(Module=Module),
         _dynamo=SimpleNamespace(

@@ -37,7 +37,7 @@ from pgo_advisor.tables import Tables
 SCENARIOS = Path(__file__).parent / "scenarios"
 SHAPES = Path(__file__).parent / "call_sites"
 NAMES = sorted(path.name.removesuffix(".expected.py") for path in SHAPES.glob("*.expected.py"))
-_WANT = re.compile(r"(\S+) (\d)( maybe)?( none)?(?: with (\w+))?")
+_WANT = re.compile(r"(\S+) (\d)( maybe)?( none| number)?(?: with (\w+))?")
 
 
 def wants(text: str) -> tuple[str, list[re.Match[str]]]:
@@ -104,7 +104,12 @@ def analysis_of(
                     for source in [*(match[1] for match in matches), "L['args'][0]"]
                 ],
                 "guards": [
-                    {"compile": 0, "kind": "NONE", "source": match[1], "value": "None"}
+                    {"compile": 0, "source": match[1]}
+                    | (
+                        {"kind": "NONE", "value": "None"}
+                        if match[4] == " none"
+                        else {"kind": "VALUE", "value": "int"}
+                    )
                     for match in matches
                     if match[4]
                 ],
@@ -414,3 +419,6 @@ def test_sections_for_reports(tmp_path: Path) -> None:
     assert "<script>" not in page
     assert "href" not in html_section(made, "javascript:alert(1)//")
     assert "+torch._dynamo.mark_dynamic(x, 0)\n" in markdown_section(made)
+    report = analysis_of(path)
+    assert "hl-gi" in report.to_html(patch=made)
+    assert "```diff\n" in report.to_markdown(patch=made)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgo_advisor.commands.common import EPILOG, inputs, remark_on, run_analysis
+from pgo_advisor.commands.common import EPILOG, inputs, remark_on, run_analysis, source_maps
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import PathMap
@@ -23,18 +23,6 @@ def _bounds(context: click.Context, option: click.Parameter, value: str) -> Any:
     return int(match[1]), int(match[2])
 
 
-def _maps(
-    context: click.Context, option: click.Parameter, values: tuple[str, ...]
-) -> tuple[PathMap, ...]:
-    from pgo_advisor.patch import PathMap
-
-    parts = [value.rpartition("=") for value in values]
-    for value, (old, _, new) in zip(values, parts, strict=True):
-        if not (old and new):
-            raise click.BadParameter(f"{value!r} is not OLD=NEW")
-    return tuple(PathMap(old, Path(new)) for old, _, new in parts)
-
-
 @click.command(epilog=EPILOG)
 @inputs
 @click.option("--write", is_flag=True, help="Change the files instead of printing a diff.")
@@ -46,14 +34,7 @@ def _maps(
     metavar="none|observed|LO:HI",
     help="Give mark_dynamic min= and max=; a size outside of them then ends the program.",
 )
-@click.option(
-    "--map",
-    "maps",
-    callback=_maps,
-    multiple=True,
-    metavar="OLD=NEW",
-    help="Where the files of a directory of the traced machine are now.",
-)
+@source_maps
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -208,10 +208,10 @@ class _Maker:
             origin = parse(item.source)
             try:
                 bound = bind(call, told, origin)
-                absent = self._recorded.is_absent_at_times(frame, item.source)
-                if absent and bound.steps:
+                condition = self._recorded.condition(frame, item.source)
+                if condition and bound.steps:
                     raise NoArgument("it is not there in every call")
-                wants.append(Want(item, bound, absent, self._limits(item)))
+                wants.append(Want(item, bound, condition, self._limits(item)))
             except NoArgument as error:
                 reasons.append(f"{item.source}: {error}")
         site = replace(site, reasons=tuple(dict.fromkeys(reasons)))
@@ -271,11 +271,12 @@ class _Maker:
             wants = {want.advice.pair: want for item in items for want in item.wants}
             try:
                 made = rewrite(source, call, list(wants.values()), items[0].told)
+                source.changed(made.edits)
                 if _overlap(made.edits, edits[source]):
                     raise NoPlace(
                         "another change is in the same place; apply this patch and make another"
                     )
-            except NoPlace as error:
+            except (NoPlace, cst.ParserSyntaxError) as error:
                 reason = str(error)
                 sites += [
                     replace(item.site, reasons=(*item.site.reasons, reason)) for item in items

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 
 import libcst as cst
 
@@ -30,15 +30,16 @@ def calls_on_line(
     then any that is compiled, then the only other one that could take these arguments. Raises NoCall.
     """
     calls = [node for node in source.nodes if isinstance(node, cst.Call)]
+    compiled = _compiled_names(source)
     begun = [call for call in calls if _within(line, source.lines(call.func))]
     found = [
         call
         for call in begun or [call for call in calls if _within(line, source.lines(call))]
-        if accepts(call, told) and not _of_library(source, call)
+        if accepts(call, told)
+        and (_is_called(call, name, compiled) or not _of_library(source, call))
     ]
     if not found:
         raise NoCall("no call on that line could be the compiled function's")
-    compiled = _compiled_names(source)
     for tier in (
         [call for call in found if _is_called(call, name, compiled)],
         [call for call in found if dotted(call.func) in compiled],
@@ -118,11 +119,10 @@ def _of_library(source: SourceFile, call: cst.Call) -> bool:
     if isinstance(function, cst.Attribute) and function.attr.value in _METHODS:
         return True
     root = (dotted(function) or "").partition(".")[0]
-    imported = _imported(source)
-    return root in imported if root in imported or not hasattr(builtins, root) else True
+    return root in _imported(source) or hasattr(builtins, root)
 
 
-@cache
+@lru_cache(16)
 def _imported(source: SourceFile) -> frozenset[str]:
     """Names that imports from such libraries bind."""
     return frozenset(_library_names(source.nodes))
@@ -143,7 +143,7 @@ def _library_names(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
                     yield dotted(name) or ""
 
 
-@cache
+@lru_cache(16)
 def _compiled_names(source: SourceFile) -> dict[str, str | None]:
     """What the file compiles: the dotted name that is called, and the function's own name if seen."""
     found: dict[str, str | None] = {}

@@ -91,8 +91,9 @@ def find_line(source: SourceFile, line: int, code: str | None, unchanged: bool |
         return Place(line)
     if len(same) == 1:
         return Place(same[0])
-    if same:
+    done = patched(source, code)
+    if same and not set(same) <= set(done):
         raise NotFound(f"the file has changed and has this line {len(same)} times")
-    if done := patched(source, code):
+    if done:
         return Place(done[0], patched=True)
     raise NotFound("the file has changed and no longer has this line")

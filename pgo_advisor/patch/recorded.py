@@ -27,17 +27,19 @@ class Recorded:
         self._inputs: dict[object, dict[str, None]] = defaultdict(dict)
         for row in rows(tables.inputs):
             self._inputs[frame_of.get(row["compile"])][row["source"]] = None
-        self._absent: set[tuple[object, str]] = {
-            (frame_of.get(row["compile"]), row["source"])
-            for row in rows(tables.guards)
-            if (row["kind"], row["value"]) == ("NONE", "None")
-            or (row["kind"] == "VALUE" and row["value"] != "tensor")
-        }
+        self._kinds: dict[tuple[object, str], set[str]] = defaultdict(set)
+        for row in rows(tables.guards):
+            if row["kind"] in ("NONE", "VALUE"):
+                key = frame_of.get(row["compile"]), row["source"]
+                self._kinds[key].add(row["value"])
 
     def inputs(self, frame: FrameReport) -> list[str]:
         """Dynamo's names of all inputs that a compile of the frame read."""
         return list(self._inputs[frame.file, frame.line, frame.name])
 
-    def is_absent_at_times(self, frame: FrameReport, source: str) -> bool:
-        """Whether a recorded call had None, or something else than a tensor, there."""
-        return ((frame.file, frame.line, frame.name), source) in self._absent
+    def condition(self, frame: FrameReport, source: str) -> str | None:
+        """What has to hold for a mark, with `{}` for the input and torch; None if it was always a tensor."""
+        kinds = self._kinds.get(((frame.file, frame.line, frame.name), source), set())
+        if kinds & {"int", "float"}:
+            return "isinstance({}, {}.Tensor)"
+        return "{} is not None" if "None" in kinds else None

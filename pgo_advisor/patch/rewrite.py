@@ -19,11 +19,11 @@ from pgo_advisor.patch.source_file import Edit, SourceFile
 
 @dataclass(frozen=True)
 class Want:
-    """An input to be marked at a call. `bounds` are the min= and max= to give."""
+    """An input to be marked at a call; `condition` as `Recorded.condition` has it, `bounds` min and max."""
 
     advice: Advice
     bound: Bound
-    may_be_none: bool
+    condition: str | None
     bounds: tuple[int, int] | None
 
 
@@ -66,9 +66,8 @@ def rewrite(
     named = _named(source, call, targets, place)
     if named and _in_class(source, call):
         raise NoPlace("a name for its argument would become an attribute of the class")
-    torch = torch_name(source, call)
-    if binds(source, torch or "torch"):
-        raise NoPlace(f"the file binds {torch or 'torch'} to something else, too")
+    if binds(source, names.torch):
+        raise NoPlace(f"the file binds {names.torch} to something else, too")
     for argument in named:
         name = names.of(argument)
         value = as_value(source, argument.value)
@@ -78,7 +77,7 @@ def rewrite(
         result.edits.append(Edit(*source.span(argument.value), name))
     firm = _firm(targets, wants)
     for target in targets:
-        statement = f"{torch or 'torch'}._dynamo.{_call(target, firm)}"
+        statement = f"{names.torch}._dynamo.{_call(target, firm)}"
         if target.condition:
             # the block that follows is indented where it is inserted
             statement = f"if {target.condition}:\0{statement}"
@@ -86,15 +85,16 @@ def rewrite(
             result.statements.append(statement)
         result.marked.append(target.want.advice.pair)
     result.edits += _insertion(source, place, result.statements)
-    if torch is None:
+    if torch_name(source, call) is None:
         result.edits.append(import_torch(source))
     return result
 
 
 class _Names:
-    """Names for arguments: the parameter's own if that is free, the same again for the same argument."""
+    """What torch is called, and names for arguments: the parameter's own if it is free."""
 
     def __init__(self, source: SourceFile, call: cst.Call, told: Parameters | None) -> None:
+        self.torch = torch_name(source, call) or "torch"
         self._used = used_names(source, call)
         self._positional = positional_names(call, told)
         self._own: dict[int, str] = {}
@@ -150,25 +150,28 @@ def _target(source: SourceFile, statement: cst.CSTNode, want: Want, names: _Name
         ):
             raise NoArgument(f"this call gives {source.code(element)}")
         if is_stable(element):
-            return _of(want, with_steps(source.code(element), inner.steps), None)
+            return _of(want, names.torch, with_steps(source.code(element), inner.steps), None)
         name = names.give(bound.argument, bound.name)
-        return _of(want, with_steps(name, bound.steps), bound.argument)
+        return _of(want, names.torch, with_steps(name, bound.steps), bound.argument)
     if isinstance(bound.unpacked, int):
         own = _own_star(source, bound.argument, statement)
         whole = own or names.give(bound.argument, "args")
         text = with_steps(f"{whole}[{bound.unpacked}]", bound.steps)
-        return _of(want, text, None if own else bound.argument)
+        return _of(want, names.torch, text, None if own else bound.argument)
     stable = is_stable(value)
     whole = source.code(value) if stable else names.give(bound.argument, "kwargs")
     key = _string(source, bound.unpacked)
     condition = f"{key} in {whole}" if bound.optional else None
     text = with_steps(f"{whole}[{key}]", bound.steps)
-    return _of(want, text, None if stable else bound.argument, condition)
+    return _of(want, names.torch, text, None if stable else bound.argument, condition)
 
 
-def _of(want: Want, text: str, needs: cst.Arg | None, condition: str | None = None) -> _Target:
-    if want.may_be_none:
-        condition = f"{condition} and {text} is not None" if condition else f"{text} is not None"
+def _of(
+    want: Want, torch: str, text: str, needs: cst.Arg | None, condition: str | None = None
+) -> _Target:
+    if want.condition:
+        own = want.condition.format(text, torch)
+        condition = f"{condition} and {own}" if condition else own
     return _Target(want, text, needs, condition)
 
 

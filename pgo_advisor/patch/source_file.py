@@ -20,7 +20,6 @@ from libcst.metadata import (
 )
 
 _BOM = b"\xef\xbb\xbf"
-_BLANK = re.compile(r"^[ \t\f]*\f[ \t\f]*$", re.MULTILINE)
 _LINE_END = re.compile(r"\r\n?|\n")
 Node = TypeVar("Node", bound=cst.CSTNode)
 
@@ -47,30 +46,24 @@ class SourceFile:
         try:
             self._encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
             self.text = content.decode(self._encoding)
-            parsed = self.text
-            module = cst.parse_module(parsed)
-            if module.code != parsed:
-                # LibCST can lose form feeds on lines of their own and white space at the end
-                parsed = _BLANK.sub(_spaces, self.text).rstrip()
-                module = cst.parse_module(parsed)
+            module = cst.parse_module(self.text)
+            wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+            self._parents = wrapper.resolve(ParentNodeProvider)
+            self._positions = wrapper.resolve(PositionProvider)
+            self._whole = wrapper.resolve(WhitespaceInclusivePositionProvider)
         except (SyntaxError, UnicodeError, cst.ParserSyntaxError, RecursionError) as error:
             raise ValueError(
                 f"it cannot be read as Python: {str(error).split(chr(10))[0]}"
             ) from error
-        if module.code != parsed or self._encoded(self.text) != content:
+        # LibCST loses blank lines behind the last statement, where nothing is changed
+        if not self.text.startswith(module.with_changes(footer=()).code) or (
+            self._encoded(self.text) != content
+        ):
             raise ValueError("it does not come out of the parser as it went in")
         self.module = module
         self.newline = module.default_newline
         self.indent = module.default_indent
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
-
-    @cached_property
-    def _wrapper(self) -> MetadataWrapper:
-        return MetadataWrapper(self.module, unsafe_skip_copy=True)
-
-    @cached_property
-    def _parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
-        return dict(self._wrapper.resolve(ParentNodeProvider))
 
     @cached_property
     def nodes(self) -> tuple[cst.CSTNode, ...]:
@@ -91,14 +84,13 @@ class SourceFile:
 
     def lines(self, node: cst.CSTNode) -> tuple[int, int]:
         """First and last line of a node, from 1."""
-        position = self._wrapper.resolve(PositionProvider)[node]
+        position = self._positions[node]
         return position.start.line, position.end.line
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where a node stands: an expression with its parentheses, a statement without its line's end."""
         expression = isinstance(node, cst.BaseExpression)
-        provider = WhitespaceInclusivePositionProvider if expression else PositionProvider
-        position = self._wrapper.resolve(provider)[node]
+        position = (self._whole if expression else self._positions)[node]
         return Span(
             self._starts[position.start.line - 1] + position.start.column,
             self._starts[position.end.line - 1] + position.end.column,
@@ -147,10 +139,6 @@ class SourceFile:
         encoded = text.encode(self._encoding)
         has_bom = self._encoding == "utf-8-sig"
         return encoded if not has_bom or encoded.startswith(_BOM) else _BOM + encoded
-
-
-def _spaces(blank: re.Match[str]) -> str:
-    return " " * len(blank[0])
 
 
 def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
