@@ -48,6 +48,16 @@ def _names(node: cst.CSTNode, *, into_functions: bool = True) -> Iterator[str]:
                 stack += node.children
 
 
+def _targets(node: cst.CSTNode) -> Iterator[str]:
+    """Names that an assignment to this binds; `a.b = …` and `a[0] = …` bind none."""
+    match node:
+        case cst.Name():
+            yield node.value
+        case cst.Tuple() | cst.List():
+            for element in node.elements:
+                yield from _targets(element.value)
+
+
 def own_names(function: cst.CSTNode) -> set[str]:
     """Names that a function binds for itself."""
     own: set[str] = set()
@@ -61,7 +71,7 @@ def own_names(function: cst.CSTNode) -> set[str]:
             case cst.Param():
                 own.add(node.name.value)
             case cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.NamedExpr():
-                own |= set(_names(node.target))
+                own |= set(_targets(node.target))
         stack += node.children
     return own - shared
 
@@ -95,7 +105,7 @@ def binds(source: SourceFile, name: str) -> bool:
             case cst.Param() if node.name.value == name:
                 return True
             case cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.NamedExpr():
-                if name in set(_names(node.target)):
+                if name in _targets(node.target):
                     return True
     return False
 
