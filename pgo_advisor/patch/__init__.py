@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from pgo_advisor.findings import Advice, CallSite, FrameReport
-from pgo_advisor.patch.calls import NoCall, calls_alike, calls_in_file, calls_on_line, is_compiled
+from pgo_advisor.patch.calls import (
+    NoCall,
+    calls_alike,
+    calls_in_file,
+    calls_on_line,
+    is_compiled,
+    reached_from,
+)
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.locate import Files, NotFound, PathMap, find_line
 from pgo_advisor.patch.place import NoPlace
@@ -187,6 +194,11 @@ class _Maker:
             found_line=line,
             in_source=True,
         )
+        if name := self._traced_around(source, call):
+            reason = (
+                f"the call is in {name}, which compiled code calls: a mark cannot be traced there"
+            )
+            return replace(site, reasons=(reason,))
         return self._found(frame, site, source, call, advice, told)
 
     def _found(
@@ -250,6 +262,15 @@ class _Maker:
                     ):
                         return frame.name
         return None
+
+    def _traced_around(self, source: SourceFile, call: cst.Call) -> str | None:
+        """The function with the call if the file shows that compiled code calls it."""
+        compiled = [
+            f.name for f in self._analysis.frames if self._files.path(f.file) == source.path
+        ]
+        reached = reached_from(source, compiled)
+        around = (n.name.value for n in source.ancestors(call) if isinstance(n, cst.FunctionDef))
+        return next((name for name in around if name in reached), None)
 
     def _limits(self, advice: Advice) -> tuple[int, int] | None:
         if self._bounds == "none":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -11,7 +12,7 @@ import libcst as cst
 
 from pgo_advisor.patch.scopes import own_names
 from pgo_advisor.patch.signature import Parameters, accepts
-from pgo_advisor.patch.source_file import SourceFile, dotted
+from pgo_advisor.patch.source_file import SourceFile, dotted, walk
 
 _LIBRARIES = {*sys.stdlib_module_names, "torch", "numpy"}
 _METHODS = {name for kind in (list, dict, set, str, bytes) for name in dir(kind)}
@@ -71,6 +72,25 @@ def calls_in_file(
 def is_compiled(function: cst.FunctionDef) -> bool:
     """Whether it is decorated with torch.compile."""
     return any(_compiles(decorator.decorator) for decorator in function.decorators)
+
+
+def reached_from(source: SourceFile, names: Iterable[str]) -> set[str]:
+    """Names of the file's functions that those of these names, or any that it compiles, call in turn."""
+    called: dict[str, set[str]] = defaultdict(set)
+    for node in source.nodes:
+        if isinstance(node, cst.FunctionDef):
+            called[node.name.value] |= {
+                (dotted(call.func) or "").rpartition(".")[2]
+                for call in walk(node)
+                if isinstance(call, cst.Call)
+            }
+    todo = [*names, *(name for name in _compiled_names(source).values() if name)]
+    reached: set[str] = set()
+    while todo:
+        fresh = called[todo.pop()] - reached
+        reached |= fresh
+        todo += fresh
+    return reached & called.keys()
 
 
 def calls_alike(source: SourceFile, call: cst.Call) -> list[cst.Call]:
