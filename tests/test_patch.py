@@ -422,3 +422,17 @@ def test_sections_for_reports(tmp_path: Path) -> None:
     report = analysis_of(path)
     assert "hl-gi" in report.to_html(patch=made)
     assert "```diff\n" in report.to_markdown(patch=made)
+
+
+def test_the_report_shows_the_patch(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(SCENARIOS / "s01_batch_dim.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["analyze", str(trace("2.13.0", "s01_batch_dim")), "-q", "--patch"]
+    options = ["--map", f"/home/user/app={tmp_path}", "--html", "r.html", "--markdown", "r.md"]
+    url = "https://example.org/blob/main"
+    result = CliRunner().invoke(main, [*arguments, *options, "--repo-url", url])
+    assert result.exit_code == 0, result.output
+    assert f'href="{url}/s01_batch_dim.py#L6"' in Path("r.html").read_text()
+    assert f"({url}/s01_batch_dim.py#L6)" in Path("r.md").read_text()

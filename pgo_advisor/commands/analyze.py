@@ -71,8 +71,6 @@ def analyze(
         if directory is not None:
             check_new_directory(directory)
     analysis = run_analysis(paths, torch_version, timeout, keep)
-    reports.write(
-        analysis, patch=analysis.patch(maps=maps) if patched else None, repo_url=repo_url
-    )
+    reports.write(analysis, patch=analysis.patch(maps=maps) if patched else None, repo_url=repo_url)
     if parquet is not None:
         analysis.tables.to_parquet(parquet)

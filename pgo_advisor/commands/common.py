@@ -115,7 +115,7 @@ class Reports:
         """Writes the files, and prints the report, on standard error with `err`."""
         from pgo_advisor.files import write_text
 
-        renderings = (
+        renderings: tuple[Callable[[], str], ...] = (
             partial(analysis.to_html, patch=patch, repo_url=repo_url),
             partial(analysis.to_markdown, patch=patch, repo_url=repo_url),
             analysis.to_json,
