@@ -63,7 +63,7 @@ def fake_torch(name: str, wanted: dict[str, int], unmarked: list[str]) -> Module
         for text, dim in wanted.items():
             try:
                 value = eval(text.rpartition(" ")[0], {}, dict(bound.arguments))
-            except (KeyError, NameError):
+            except (IndexError, KeyError, NameError):
                 continue
             if isinstance(value, Tensor) and dim not in value.marks:
                 unmarked.append(text)

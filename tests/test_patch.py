@@ -37,7 +37,7 @@ from pgo_advisor.tables import Tables
 SCENARIOS = Path(__file__).parent / "scenarios"
 SHAPES = Path(__file__).parent / "call_sites"
 NAMES = sorted(path.name.removesuffix(".expected.py") for path in SHAPES.glob("*.expected.py"))
-_WANT = re.compile(r"(\S+) (\d)( maybe)?( none| number)?(?: with (\w+))?")
+_WANT = re.compile(r"(\S+) (\d)( maybe)?( none| number| lacking)?(?: with (\w+))?")
 
 
 def wants(text: str) -> tuple[str, list[re.Match[str]]]:
@@ -98,10 +98,14 @@ def analysis_of(
     return Analysis(
         Tables.from_rows(
             {
-                "compiles": [compiled],
+                "compiles": [compiled, {**compiled, "compile": 1}],
                 "inputs": [
                     {"compile": 0, "source": source}
                     for source in [*(match[1] for match in matches), "L['args'][0]"]
+                ]
+                + [
+                    {"compile": 1, "source": source}
+                    for source in ["L['other']", *(m[1] for m in matches if m[4] != " lacking")]
                 ],
                 "guards": [
                     {"compile": 0, "source": match[1]}
@@ -111,7 +115,7 @@ def analysis_of(
                         else {"kind": "VALUE", "value": "int"}
                     )
                     for match in matches
-                    if match[4]
+                    if match[4] in (" none", " number")
                 ],
                 "pgo_entries": [
                     {"compile": 0, "file": file, "file_hash": f"{zlib.crc32(known):08x}"}

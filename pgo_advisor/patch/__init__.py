@@ -20,12 +20,13 @@ from pgo_advisor.patch.calls import (
     reached_from,
 )
 from pgo_advisor.patch.diff import unified
+from pgo_advisor.patch.expressions import in_display
 from pgo_advisor.patch.locate import Files, NotFound, PathMap, find_line
 from pgo_advisor.patch.place import NoPlace
 from pgo_advisor.patch.recorded import Recorded
 from pgo_advisor.patch.repository import default_root, refusal
 from pgo_advisor.patch.result import FilePatch, Outcome, Patch, Site
-from pgo_advisor.patch.rewrite import Rewrite, Want, rewrite
+from pgo_advisor.patch.rewrite import Rewrite, Want, rewrite, unmarked
 from pgo_advisor.patch.signature import (
     NoArgument,
     Parameters,
@@ -221,11 +222,15 @@ class _Maker:
             try:
                 bound = bind(call, told, origin)
                 condition = self._recorded.condition(frame, item.source)
-                if condition and bound.steps:
+                lacking = self._recorded.lacks(frame, item.source)
+                deeper = in_display(bound).steps or isinstance(bound.unpacked, int)
+                if deeper and (condition or lacking):
                     raise NoArgument("it is not there in every call")
+                if lacking and bound.unpacked is not None:
+                    bound = replace(bound, optional=True)
                 wants.append(Want(item, bound, condition, self._limits(item)))
             except NoArgument as error:
-                reasons.append(f"{item.source}: {error}")
+                reasons.append(unmarked(item, error))
         site = replace(site, reasons=tuple(dict.fromkeys(reasons)))
         return _Found(site, source, call, wants, told) if wants else site
 

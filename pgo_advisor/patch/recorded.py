@@ -24,9 +24,10 @@ class Recorded:
         frame_of = {
             row["compile"]: (row["file"], row["line"], row["name"]) for row in rows(tables.compiles)
         }
-        self._inputs: dict[object, dict[str, None]] = defaultdict(dict)
+        self._compiles: dict[object, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         for row in rows(tables.inputs):
-            self._inputs[frame_of.get(row["compile"])][row["source"]] = None
+            frame = frame_of.get(row["compile"])
+            self._compiles[frame][row["compile"]].add(row["source"])
         self._kinds: dict[tuple[object, str], set[str]] = defaultdict(set)
         for row in rows(tables.guards):
             if row["kind"] in ("NONE", "VALUE"):
@@ -35,7 +36,14 @@ class Recorded:
 
     def inputs(self, frame: FrameReport) -> list[str]:
         """Dynamo's names of all inputs that a compile of the frame read."""
-        return list(self._inputs[frame.file, frame.line, frame.name])
+        return sorted(set().union(*self._of(frame)))
+
+    def lacks(self, frame: FrameReport, source: str) -> bool:
+        """Whether a compile of the frame did not have this input: an item or a key need not be there."""
+        return any(source not in inputs for inputs in self._of(frame))
+
+    def _of(self, frame: FrameReport) -> list[set[str]]:
+        return list(self._compiles[frame.file, frame.line, frame.name].values())
 
     def condition(self, frame: FrameReport, source: str) -> str | None:
         """What has to hold for a mark, with `{}` for the input and torch; None if it was always a tensor."""

@@ -90,6 +90,12 @@ def rewrite(
     return result
 
 
+def unmarked(advice: Advice, reason: NoArgument) -> str:
+    """Why an input gets no mark, and what declares it instead."""
+    instead = f"; list entry {advice.list_entry}" if advice.list_entry else ""
+    return f"{advice.source} dim {advice.dim}: {reason}{instead}"
+
+
 class _Names:
     """What torch is called, and names for arguments: the parameter's own if it is free."""
 
@@ -127,7 +133,7 @@ def _targets(
         try:
             found.append(_target(source, place.statement, want, names))
         except NoArgument as error:
-            result.reasons.append(f"{want.advice.source}: {error}")
+            result.reasons.append(unmarked(want.advice, error))
     order = [id(argument) for argument in call.args]
     return sorted(
         found,
