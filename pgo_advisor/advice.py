@@ -200,7 +200,9 @@ def _range(number: Range) -> str:
 
 def _call_sites(tables: Tables, groups: Iterable[Group]) -> dict[str, tuple[CallSite, ...]]:
     site_of = {
-        row["compile"]: CallSite(row["call_file"], row["call_line"], row["call_code"])
+        row["compile"]: CallSite(
+            row["call_file"], row["call_line"], row["call_code"], row["call_through"]
+        )
         for row in rows(tables.compiles)
         if row["call_file"]
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
@@ -18,6 +18,9 @@ from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
 from pgo_advisor.torch_release import TorchRelease
+
+if TYPE_CHECKING:
+    from pgo_advisor.patch import Bounds, Patch, PathMap
 
 
 @dataclass(frozen=True)
@@ -122,23 +125,35 @@ class Analysis:
 
         return render_snippet(self)
 
+    def patch(
+        self,
+        *,
+        root: Path | None = None,
+        maps: Sequence[PathMap] = (),
+        bounds: Bounds = "none",
+    ) -> Patch:
+        """The marks as changes to the source files, see `pgo_advisor.patch.make_patch`."""
+        from pgo_advisor.patch import make_patch
+
+        return make_patch(self, root=root, maps=maps, bounds=bounds)
+
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """The report for a terminal."""
         from pgo_advisor.render.terminal import render_terminal
 
         return render_terminal(self, width=width, color=color)
 
-    def to_html(self) -> str:
-        """The report as one self-contained HTML page."""
+    def to_html(self, *, patch: Patch | None = None, repo_url: str | None = None) -> str:
+        """The report as one self-contained HTML page, with the changes of a patch if one is given."""
         from pgo_advisor.render.html import render_html
 
-        return render_html(self)
+        return render_html(self, patch=patch, repo_url=repo_url)
 
-    def to_markdown(self) -> str:
-        """A pull-request comment of at most 65,536 characters."""
+    def to_markdown(self, *, patch: Patch | None = None, repo_url: str | None = None) -> str:
+        """A pull-request comment of at most 65,536 characters, with a patch's changes if one is given."""
         from pgo_advisor.render.markdown import render_markdown
 
-        return render_markdown(self)
+        return render_markdown(self, patch=patch, repo_url=repo_url)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data, by the schema that `pgo_advisor.render.json.schema()` returns."""

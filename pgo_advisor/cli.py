@@ -13,6 +13,7 @@ from pgo_advisor.commands.analyze import analyze
 from pgo_advisor.commands.common import EPILOG, remark
 from pgo_advisor.commands.env import env
 from pgo_advisor.commands.explain import explain
+from pgo_advisor.commands.patch import patch
 from pgo_advisor.commands.record import record
 from pgo_advisor.commands.snippet import snippet
 from pgo_advisor.commands.verify import verify
@@ -49,5 +50,5 @@ def main() -> None:
     """
 
 
-for command in (analyze, record, verify, env, snippet, explain):
+for command in (analyze, record, verify, env, snippet, patch, explain):
     main.add_command(command)

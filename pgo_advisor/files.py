@@ -29,13 +29,17 @@ def check_writable(path: Path, *, force: bool = False) -> None:
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
-    """Writes `text` as UTF-8: into a temporary file beside `path` that then takes its place.
+    """Writes `text` as UTF-8, see `replace_file`."""
+    check_writable(path, force=force)
+    replace_file(path, text.encode("utf-8", errors="replace"))
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Writes a file: into a temporary one beside it that then takes its place, with its permissions.
 
     A symbolic link is followed; a pipe or a device is written to. Raises OutputError.
     """
-    check_writable(path, force=force)
     target = path.resolve()
-    data = text.encode("utf-8", errors="replace")
     try:
         if target.exists() and not target.is_file():
             target.write_bytes(data)

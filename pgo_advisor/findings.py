@@ -67,6 +67,8 @@ class CallSite:
     file: str
     line: int
     code: str | None
+    through: str | None
+    """The file of library code that it calls, if that makes the call itself, with arguments of its own."""
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,10 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "call_file": Column("string", "file of the user's statement that called the function"),
         "call_line": Column("Int64", "line of that statement"),
         "call_code": Column("string", "that line, as recorded"),
+        "call_through": Column(
+            "string",
+            "file of the library code that this statement calls and that makes the call itself",
+        ),
         "called_from_compiled": Column(
             "boolean", "a resume function or one reached from compiled code: no place for a mark"
         ),

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pgo_advisor.commands.common import EPILOG, Reports, inputs, outputs, run_analysis
+from pgo_advisor.commands.common import (
+    EPILOG,
+    Reports,
+    inputs,
+    outputs,
+    run_analysis,
+    source_maps,
+)
+
+if TYPE_CHECKING:
+    from pgo_advisor.patch import PathMap
 
 
 @click.command(epilog=EPILOG)
@@ -25,6 +36,18 @@ from pgo_advisor.commands.common import EPILOG, Reports, inputs, outputs, run_an
     metavar="DIR",
     help="Keep what tlparse wrote in a new directory; its report of a log is log_N/index.html.",
 )
+@click.option(
+    "--patch",
+    "patched",
+    is_flag=True,
+    help="Show the marks as changes of the source in the HTML and the comment.",
+)
+@source_maps
+@click.option(
+    "--repo-url",
+    metavar="URL",
+    help="Link the changed lines to this place, as https://github.com/OWNER/NAME/blob/main.",
+)
 def analyze(
     paths: tuple[str, ...],
     torch_version: str | None,
@@ -34,6 +57,9 @@ def analyze(
     json_: Path | None,
     parquet: Path | None,
     keep: Path | None,
+    patched: bool,
+    maps: tuple[PathMap, ...],
+    repo_url: str | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -45,6 +71,6 @@ def analyze(
         if directory is not None:
             check_new_directory(directory)
     analysis = run_analysis(paths, torch_version, timeout, keep)
-    reports.write(analysis)
+    reports.write(analysis, patch=analysis.patch(maps=maps) if patched else None, repo_url=repo_url)
     if parquet is not None:
         analysis.tables.to_parquet(parquet)

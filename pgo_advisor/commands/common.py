@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,7 @@ from pgo_advisor.limits import GIB, Limits
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
+    from pgo_advisor.patch import Patch, PathMap
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -106,11 +108,22 @@ class Reports:
                     if path.exists() and Path(given).exists() and path.samefile(given):
                         raise OutputError(f"{path} is an input; name another file")
 
-    def write(self, analysis: Analysis, *, err: bool = False) -> None:
+    def write(
+        self,
+        analysis: Analysis,
+        *,
+        patch: Patch | None = None,
+        repo_url: str | None = None,
+        err: bool = False,
+    ) -> None:
         """Writes the files, and prints the report, on standard error with `err`."""
         from pgo_advisor.files import write_text
 
-        renderings = (analysis.to_html, analysis.to_markdown, analysis.to_json)
+        renderings: tuple[Callable[[], str], ...] = (
+            partial(analysis.to_html, patch=patch, repo_url=repo_url),
+            partial(analysis.to_markdown, patch=patch, repo_url=repo_url),
+            analysis.to_json,
+        )
         for path, render in zip(self._paths, renderings, strict=True):
             if path == Path("-"):
                 click.echo(render(), nl=False)
@@ -163,6 +176,30 @@ def inputs(command: Command) -> Command:
     ):
         command = decorate(command)
     return command
+
+
+def _path_maps(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[PathMap, ...]:
+    from pgo_advisor.patch import PathMap
+
+    parts = [value.rpartition("=") for value in values]
+    for value, (old, _, new) in zip(values, parts, strict=True):
+        if not (old and new):
+            raise click.BadParameter(f"{value!r} is not OLD=NEW")
+    return tuple(PathMap(old, Path(new)) for old, _, new in parts)
+
+
+def source_maps(command: Command) -> Command:
+    """The option that says where the traced source files are now."""
+    return click.option(
+        "--map",
+        "maps",
+        callback=_path_maps,
+        multiple=True,
+        metavar="OLD=NEW",
+        help="Where the files of a directory of the traced machine are now.",
+    )(command)
 
 
 def run_analysis(

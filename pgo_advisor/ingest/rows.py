@@ -15,7 +15,7 @@ from pgo_advisor.ingest.guards_text import GuardTree
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.records import DescribeTensor, Metrics, decode_stack
 from pgo_advisor.ingest.settings import settings_of
-from pgo_advisor.ingest.stacks import Strings, UserFrame
+from pgo_advisor.ingest.stacks import Callers, Strings, UserFrame
 from pgo_advisor.relations import parse_relation
 
 _PROPERTY = re.compile(
@@ -98,15 +98,15 @@ def _code(compiles: list[Compile], strings: Strings) -> Row:
     return {"name": None, "file": None, "line": None}
 
 
-def _callers(compiles: list[Compile], strings: Strings) -> list[UserFrame] | None:
-    """The user's frames around the first call that tells them; None if none does."""
+def _callers(compiles: list[Compile], strings: Strings) -> Callers | None:
+    """Who makes the first call that tells it; None if none does."""
     return next(
         (callers for compile_ in compiles if (callers := _own_callers(compile_, strings))), None
     )
 
 
-def _own_callers(compile_: Compile, strings: Strings) -> list[UserFrame] | None:
-    """The user's frames around the call of this compile, innermost last; None if untold."""
+def _own_callers(compile_: Compile, strings: Strings) -> Callers | None:
+    """Who makes the call of this compile; None if untold."""
     if compile_.start and (callers := strings.callers_at_start(compile_.start)):
         return callers
     attempt = compile_.attempt
@@ -120,14 +120,14 @@ def _own_callers(compile_: Compile, strings: Strings) -> list[UserFrame] | None:
 def _compile_row(
     compile_: Compile,
     code: Row,
-    callers: list[UserFrame] | None,
+    callers: Callers | None,
     compiled: set[tuple[str, str]],
     records: LogRecords,
 ) -> Row:
     metrics = compile_.metrics or Metrics()
     forward, backward = metrics.seconds, compile_.backward_seconds
     backend = metrics.backend_compile_time_s
-    site = callers[-1] if callers else None
+    site = callers.frames[-1] if callers else None
     is_resume = (code["name"] or "").startswith("torch_dynamo_resume_in_")
     return {
         "compile_id": compile_.name,
@@ -146,8 +146,9 @@ def _compile_row(
         "call_file": site and site.file,
         "call_line": site and site.line,
         "call_code": site and site.code,
+        "call_through": callers and callers.through,
         "called_from_compiled": is_resume
-        or (None if callers is None else _within(callers, compiled, code)),
+        or (None if callers is None else _within(callers.frames, compiled, code)),
         "graph_path": compile_.attempt.path,
         **settings_of(metrics),
         "fail_type": metrics.fail_type,

@@ -11,6 +11,10 @@ from pgo_advisor.ingest.records import Stack, StackFrame
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python\d[\d.]*)[\\/]|^<frozen ")
 _TORCH = re.compile(r"[\\/]torch[\\/](?:_dynamo|nn|_inductor|_functorch|fx|utils|autograd)[\\/]")
 _COMPILER_ENTRY = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]convert_frame\.py$")
+_PASSES_ARGUMENTS_ON = re.compile(
+    r"[\\/]torch[\\/](?:_dynamo[\\/]|nn[\\/]modules[\\/]module\.py$|nn[\\/]parallel[\\/]|_compile\.py$"
+    r"|utils[\\/]_contextlib\.py$|amp[\\/]autocast_mode\.py$)|[\\/]contextlib\.py$"
+)
 _COMPILED_CALL = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]eval_frame\.py$")
 
 
@@ -21,6 +25,17 @@ class UserFrame(NamedTuple):
     line: int
     function: str
     code: str | None
+
+
+class Callers(NamedTuple):
+    """Who calls a compiled function.
+
+    `frames` are the user's own, the innermost last. `through` is the file of library code, called by that
+    one, that makes the call itself: then its arguments are not those in the user's statement.
+    """
+
+    frames: list[UserFrame]
+    through: str | None
 
 
 class Strings:
@@ -59,8 +74,8 @@ class Strings:
         last = stack[-1]
         return UserFrame(self.file(last), last.line, last.name, last.loc)
 
-    def callers_at_start(self, stack: Stack) -> list[UserFrame] | None:
-        """The user's frames around a compiled call, from `dynamo_start`; the innermost is last.
+    def callers_at_start(self, stack: Stack) -> Callers | None:
+        """Who calls a compiled function, from `dynamo_start`.
 
         The last frame of that stack is the compiled function itself. None where the true caller is
         missing: since 2.8 it is, for a function that is compiled directly, and then the stack has
@@ -69,11 +84,23 @@ class Strings:
         outer = stack[:-1]
         if not any(_COMPILED_CALL.search(self.file(frame)) for frame in outer):
             return None
-        return self.user_frames(outer)
+        return self._callers(outer)
 
-    def callers_while_tracing(self, stack: Stack) -> list[UserFrame]:
+    def callers_while_tracing(self, stack: Stack) -> Callers | None:
         """The same from the full stack of a record that was written while tracing."""
         for index, frame in enumerate(stack):
             if _COMPILER_ENTRY.search(self.file(frame)):
-                return self.user_frames(stack[:index])
-        return []
+                return self._callers(stack[:index])
+        return None
+
+    def _callers(self, stack: Stack) -> Callers | None:
+        frames = self.user_frames(stack)
+        if not frames:
+            return None
+        through = None
+        for frame in reversed(stack):
+            if self.user_frames([frame]):
+                break
+            if not _PASSES_ARGUMENTS_ON.search(self.file(frame)):
+                through = self.file(frame)
+        return Callers(frames, through)

@@ -9,9 +9,11 @@ from typing import Any
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.history import rows
+from pgo_advisor.patch.result import Patch
 from pgo_advisor.render import charts
 from pgo_advisor.render.charts import FIRST, CompileRow
 from pgo_advisor.render.measured import sentences, table
+from pgo_advisor.render.patch import html_section
 from pgo_advisor.render.report import (
     VERDICTS,
     alike,
@@ -31,9 +33,16 @@ _MOST_CAUSES = 4
 _MOST_MEASURED = 100
 
 
-def render_html(analysis: Analysis) -> str:
-    """One self-contained page. It loads nothing: its policy allows only its own style and script."""
+def render_html(
+    analysis: Analysis, *, patch: Patch | None = None, repo_url: str | None = None
+) -> str:
+    """One self-contained page. It loads nothing: its policy allows only its own style and script.
+
+    A `patch` takes the snippet's place, its files linked to where `repo_url` has them (`https://…/blob/main`).
+    """
     style, script = inlined("report.css"), inlined("report.js")
+    if patch:
+        style += inlined("patch.css")
     compiles = compile_rows(analysis)
     shown = compiles
     if len(compiles) > MOST_COMPILES:
@@ -58,6 +67,7 @@ def render_html(analysis: Analysis) -> str:
             more_groups=max(0, len(groups) - _MOST_ADVICE),
             findings=analysis.findings[:_MOST_FINDINGS],
             snippet=analysis.snippet(),
+            patch_section=html_section(patch, repo_url) if patch else None,
             unbacked=unbacked_export(analysis),
             timeline=timeline,
             colors={entry.cause: entry.css for entry in timeline.legend} if timeline else {},

@@ -9,8 +9,10 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.findings import Finding, FrameReport, Recompile, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.measured import Measured
+from pgo_advisor.patch.result import Patch
 from pgo_advisor.render.markdown_text import code, fenced, prose
 from pgo_advisor.render.measured import TOTALS, sentences, table
+from pgo_advisor.render.patch import markdown_section
 from pgo_advisor.render.report import (
     VERDICTS,
     Alike,
@@ -41,19 +43,22 @@ class _Folded(NamedTuple):
     is_open: bool = False
 
 
-def render_markdown(analysis: Analysis) -> str:
+def render_markdown(
+    analysis: Analysis, *, patch: Patch | None = None, repo_url: str | None = None
+) -> str:
     """A comment of at most LIMIT characters: the details are shortened, the advice is not.
 
-    Its first line is a marker by which the comment is found again, to be replaced.
+    Its first line is a marker by which the comment is found again, to be replaced. A `patch` takes the
+    snippet's place, see `render_html`.
     """
-    text = "".join(_answer(analysis))
+    text = "".join(_answer(analysis, markdown_section(patch, repo_url) if patch else ""))
     sections = list(_details(analysis))
     for number, folded in enumerate(sections):
         text += _fitted(folded, (LIMIT - _length(text)) // (len(sections) - number))
     return text
 
 
-def _answer(analysis: Analysis) -> Iterator[str]:
+def _answer(analysis: Analysis, patched: str) -> Iterator[str]:
     totals = analysis.totals
     yield f"{MARKER}\n"
     if totals.compiles and analysis.advice and not analysis.measured:
@@ -77,11 +82,12 @@ def _answer(analysis: Analysis) -> Iterator[str]:
         yield "\n"
     export = fenced(analysis.env("shell"), "sh") if analysis.dynamic_sources else ""
     marks = any(advice.code for advice in analysis.advice)
-    snippet = fenced(analysis.snippet(), "python") if marks else ""
+    snippet = patched or (fenced(analysis.snippet(), "python") if marks else "")
     if _length(export) > _MOST_ADVICE:
         export = "Too long for a comment: `pgo-advisor env` prints the list.\n"
     if _length(export + snippet) > _MOST_ADVICE:
-        snippet = "Too long for a comment: `pgo-advisor snippet` prints the statements.\n"
+        command = "patch` prints the changes" if patched else "snippet` prints the statements"
+        snippet = f"Too long for a comment: `pgo-advisor {command}.\n"
     yield export and f"{export}\n"
     yield from _frames(analysis.frames)
     yield snippet and f"{snippet}\n"

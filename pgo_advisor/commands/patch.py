@@ -1,0 +1,68 @@
+"""`pgo-advisor patch`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pgo_advisor.commands.common import EPILOG, inputs, remark_on, run_analysis, source_maps
+
+if TYPE_CHECKING:
+    from pgo_advisor.patch import PathMap
+
+
+def _bounds(context: click.Context, option: click.Parameter, value: str) -> Any:
+    if value in ("none", "observed"):
+        return value
+    match = re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", value)
+    if not match or int(match[1]) >= int(match[2]):
+        raise click.BadParameter(f"{value!r} is neither none, observed nor LO:HI")
+    return int(match[1]), int(match[2])
+
+
+@click.command(epilog=EPILOG)
+@inputs
+@click.option("--write", is_flag=True, help="Change the files instead of printing a diff.")
+@click.option(
+    "--bounds",
+    callback=_bounds,
+    default="none",
+    show_default=True,
+    metavar="none|observed|LO:HI",
+    help="Give mark_dynamic min= and max=; a size outside of them then ends the program.",
+)
+@source_maps
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Change files only in here; default: the git repository of the current directory, or that.",
+)
+@click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes.")
+def patch(
+    paths: tuple[Path, ...],
+    torch_version: str | None,
+    timeout: float,
+    write: bool,
+    bounds: Any,
+    maps: tuple[PathMap, ...],
+    root: Path | None,
+    allow_dirty: bool,
+) -> None:
+    """Put the marks before the calls: print a diff for git apply, or change the files.
+
+    What was done at each call site, and why not, is said on standard error.
+    """
+    from pgo_advisor.patch.repository import write as write_files
+    from pgo_advisor.render.patch import render_sites
+
+    analysis = run_analysis(paths, torch_version, timeout)
+    remark_on(analysis)
+    made = analysis.patch(root=root, maps=maps, bounds=bounds)
+    if write:
+        write_files(made.files, allow_dirty=allow_dirty)
+    else:
+        click.echo(made.diff, nl=False)
+    click.echo(render_sites(made), nl=False, err=True)

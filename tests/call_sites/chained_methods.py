@@ -1,0 +1,9 @@
+# forward: L['x'] 0
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+model = torch.compile(Net())
+model(torch.randn(4)).sum().item()  # call

@@ -1,0 +1,10 @@
+# f: L['batch']['ids'] 0
+import torch
+
+@torch.compile
+def f(batch):
+    return batch["ids"]
+
+ids = torch.randn(4)
+torch._dynamo.mark_dynamic(ids, 0)
+f({"ids": ids})  # call

@@ -1,0 +1,9 @@
+# f: L['x'] 0
+import torch
+
+@torch.compile
+def f(x):
+    return x
+
+y = torch.randn(4)
+print(f"{f(y)!s:.0}", end="")  # call

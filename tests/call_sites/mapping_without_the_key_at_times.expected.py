@@ -1,0 +1,11 @@
+# f: L['kwargs']['mask'] 0 lacking
+import torch
+
+@torch.compile
+def f(**kwargs):
+    return kwargs
+
+for batch in ({"mask": torch.randn(4)}, {}):
+    if "mask" in batch:
+        torch._dynamo.mark_dynamic(batch["mask"], 0)
+    f(**batch)  # call

@@ -1,0 +1,19 @@
+# update: L['x'] 0
+import torch
+
+class Trainer:
+    @torch.compile
+    def update(self, x):
+        return x
+
+class Loop:
+    def __init__(self):
+        self.t = Trainer()
+
+    def run(self, items):
+        for item in items:
+            x = item["x"].sum()
+            torch._dynamo.mark_dynamic(x, 0)
+            self.t.update(x)  # call
+
+Loop().run([{"x": torch.randn(4, 2)}])

@@ -1,0 +1,17 @@
+# g: L['x'] 0, L['y'] 1
+import torch
+
+@torch.compile
+def g(x, y):
+    return x
+
+x = torch.randn(4)
+y = torch.randn(
+        4, 2
+    )
+torch._dynamo.mark_dynamic(x, 0)
+torch._dynamo.mark_dynamic(y, 1)
+out = g(  # call
+    x,  # the first
+    y=y,
+)

@@ -1,0 +1,10 @@
+# f: L['x'] 0
+import torch
+
+@torch.compile
+def f(x):
+    return x
+
+batch = {"ids": torch.randn(4)}
+torch._dynamo.mark_dynamic(batch["ids"], 0)
+f(batch["ids"])  # call
