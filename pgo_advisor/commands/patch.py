@@ -42,7 +42,7 @@ def _bounds(context: click.Context, option: click.Parameter, value: str) -> Any:
 )
 @click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes.")
 def patch(
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     torch_version: str | None,
     timeout: float,
     write: bool,
