@@ -125,7 +125,7 @@ def analysis_of(
             }
         ),
         (), (), (), None,
-        Advised((frame,), (), advice, (), nothing, nothing, nothing, 0),
+        Advised((frame,), (), advice, (), nothing, nothing, nothing, 0, ()),
     )  # fmt: skip
 
 
