@@ -29,6 +29,8 @@ class AutomaticDynamic:
         self._sizes: dict[str, tuple[Atom, ...] | str] = {}
         self._strides: dict[str, tuple[Atom, ...] | str] = {}
         self._scalars: dict[str, str] = {}
+        self.loose: set[str] = set()
+        """Tensors whose strides became symbols, their sizes having been the same each time."""
 
     def dynamic(self, call: Call) -> set[Pair]:
         """Joins the call's inputs into the state; the pairs that are dynamic in its compile."""
@@ -60,10 +62,12 @@ class AutomaticDynamic:
         sizes = self._sizes[source]
         if isinstance(sizes, str):
             return range(len(tensor.size))
+        self.loose.discard(source)
         if VARIED in sizes:
             return [dim for dim, size in enumerate(sizes) if size == VARIED]
-        # a varying stride makes its dim dynamic only where every size has been the same
-        return [dim for dim, atom in enumerate(self._strides[source]) if atom == VARIED]
+        if VARIED in self._strides[source]:
+            self.loose.add(source)
+        return []
 
     def _join_scalar(self, source: str, scalar: Scalar) -> bool:
         known = self._scalars.setdefault(source, scalar.value)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from pgo_advisor.automatic import inferred_strides
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.history import Call, Pair, Tensor
+from pgo_advisor.relations import Relation
 
 SIZE_CAUSES = frozenset(
     {
@@ -30,14 +31,18 @@ Marked = Callable[[str, int | None], bool]
 """Whether the advice makes a pair dynamic, as `(source, dim)`."""
 
 
-def strides_fit(founder: Call, call: Call, dynamic: Collection[Pair]) -> bool:
+def strides_fit(
+    founder: Call, call: Call, dynamic: Collection[Pair], loose: Collection[str]
+) -> bool:
     for source, tensor in founder.tensors.items():
         other = call.tensors.get(source)
         if other is None or (tensor.size == other.size and tensor.stride == other.stride):
             continue
         if len(tensor.size) != len(other.size):
             return False
-        if not any(Pair(source, dim) in dynamic for dim in range(len(tensor.size))):
+        if source not in loose and not any(
+            Pair(source, dim) in dynamic for dim in range(len(tensor.size))
+        ):
             if tensor.stride != other.stride:
                 return False
         elif not _stride_follows(tensor, other):
@@ -89,7 +94,7 @@ def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
             return False
     for relation, duck in founder.installed:
         shared = [group for group in groups if group & relation.names]
-        if shared and (duck or any(".stride()[" in name for name in relation.names)):
+        if (shared and duck) or _is_stride_equality(relation):
             continue
         values = {name: call.number(name) for name in relation.names}
         readings = [values] + [
@@ -104,6 +109,11 @@ def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
         ):
             return False
     return True
+
+
+def _is_stride_equality(relation: Relation) -> bool:
+    """How strides follow from sizes, those that were static then as numbers: `strides_fit` knows better."""
+    return " == " in relation.text and any(".stride()[" in name for name in relation.names)
 
 
 def is_marked(name: str, call: Call, marked: Marked) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -65,6 +65,10 @@ class Call:
     symbolic: set[Pair] = field(default_factory=set)
     """What was a symbol when tracing began, pinned later or not."""
     marked: set[Pair] = field(default_factory=set)
+    marks: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
+    """All marks of a tensor, as (kind, dim), for those whose marks the graph guards on."""
+    aliases: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
+    """Sizes of tensors that are recorded under another name; None for a symbol."""
     pinned: set[Pair] = field(default_factory=set)
     structure: dict[tuple[str, str], str] = field(default_factory=dict)
     """Guards that are not about sizes, by (kind, source)."""
@@ -89,8 +93,10 @@ class Call:
     @property
     def marked_unseen(self) -> bool:
         """Whether a tensor had a mark that only a reason tells of, as maybe_mark_dynamic's."""
-        return not self.marked and any(
-            refusal.cause is CauseKind.marking_changed for refusal in self.refusals
+        return (
+            not self.marks
+            and not self.marked
+            and any(refusal.cause is CauseKind.marking_changed for refusal in self.refusals)
         )
 
     def equal_pairs(self, pair: Pair) -> set[Pair]:
@@ -212,6 +218,15 @@ def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
             call.tensors[source] = Tensor(row["size"], stride, bool(row["is_parameter"]))
             call.symbolic.update(Pair(source, dim) for dim in row["symbolic_dims"])
             call.marked.update(Pair(source, dim) for dim in row["marked_dims"])
+            if row["marks"] is not None:
+                call.marks[source] = frozenset(_marks(row["marks"]))
+                call.marked.update(
+                    Pair(source, dim)
+                    for kind, dim in call.marks[source]
+                    if kind in ("dynamic", "weak_dynamic")
+                )
+        elif row["kind"] == "alias":
+            call.aliases[source] = row["size"]
         else:
             call.scalars[source] = Scalar(row["kind"], row["value"])
             if row["symbolic"]:
@@ -220,6 +235,12 @@ def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
         calls[row["compile"]].symbols[row["symbol"]] = row["name"]
     for row in rows(tables.specializations):
         calls[row["compile"]].pinned.add(Pair(row["source"], row["dim"]))
+
+
+def _marks(text: str) -> Iterator[tuple[str, int]]:
+    for part in filter(None, text.split("; ")):
+        kind, _, dims = part.partition(": ")
+        yield from ((kind, int(dim)) for dim in dims.split(", "))
 
 
 def _add_guards(calls: Mapping[int, Call], tables: Tables) -> None:

@@ -50,14 +50,17 @@ def pinned_pairs(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozense
 
 
 def given_pairs(calls: Sequence[Call]) -> frozenset[Pair]:
-    """Pairs that were symbols in the first compile that had them: marked, listed, or profiled before."""
-    seen: set[Pair] = set()
-    given: set[Pair] = set()
+    """Pairs that were symbols in every compile that had them, from the first on: listed, profiled before.
+
+    A mark on the tensor of one call explains a symbol there and no more.
+    """
+    always: dict[Pair, bool] = {}
     for call in calls:
-        fresh = {*pairs(call), *(Pair(source, None) for source in call.scalars)} - seen
-        given.update(pair for pair in fresh if pair in call.symbolic and pair not in call.marked)
-        seen |= fresh
-    return frozenset(given)
+        for pair in [*pairs(call), *(Pair(source, None) for source in call.scalars)]:
+            special = pair.dim is not None and call.value(pair) in (0, 1)
+            if not special and pair not in call.marked:
+                always[pair] = always.get(pair, True) and pair in call.symbolic
+    return frozenset(pair for pair, symbolic in always.items() if symbolic)
 
 
 def never_automatic(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozenset[Pair]:

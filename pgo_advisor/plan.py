@@ -64,7 +64,22 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
     seen: dict[object, set[Pair]] = defaultdict(set)
     for frame in frames:
         seen[frame.location].update(*(call.symbolic for call in frame.calls))
-    predictors = {frame.key: Predictor(frame, seen[frame.location]) for frame in frames}
+    limited = {
+        (frame.log, frame.file, f"torch_dynamo_resume_in_{frame.name}_at_")
+        for frame in frames
+        if any(call.outcome == "limit" for call in frame.calls)
+    }
+    predictors = {
+        frame.key: Predictor(
+            frame,
+            seen[frame.location],
+            after_limit=any(
+                (frame.log, frame.file) == (log, file) and frame.name.startswith(prefix)
+                for log, file, prefix in limited
+            ),
+        )
+        for frame in frames
+    }
     wanted: dict[Pair, None] = {}
     candidates_of: dict[int, tuple[Pair, ...]] = {}
     for frame in frames:

@@ -57,6 +57,8 @@ class Graph:
 
     calls: list[Call]
     dynamic: frozenset[Pair]
+    loose: frozenset[str]
+    """Tensors whose strides are symbols, though no size is."""
 
     @property
     def founder(self) -> Call:
@@ -76,10 +78,14 @@ class Predictor:
     """Replays one frame.
 
     `seen` are pairs that were symbols in the same code elsewhere, as on another rank: what the code does
-    with such a symbol is known then.
+    with such a symbol is known then. `after_limit`: the frame goes on where another breaks that hit the
+    recompile limit.
     """
 
-    def __init__(self, frame: Frame, seen: Collection[Pair] = ()) -> None:
+    def __init__(
+        self, frame: Frame, seen: Collection[Pair] = (), *, after_limit: bool = False
+    ) -> None:
+        self.after_limit = after_limit
         self.frame = frame
         self.calls = [
             call for call in frame.calls if call.tensors or call.scalars or call.structure
@@ -120,7 +126,8 @@ class Predictor:
         The recorded graphs took any size of the pair, the predicted ones in their place do not. After the
         recompile limit was hit no call is recorded at all.
         """
-        if pair in self.varying and any(call.outcome == "limit" for call in self._blind):
+        limited = self.after_limit or any(call.outcome == "limit" for call in self._blind)
+        if pair in self.varying and limited:
             return True
         return any(
             pair in call.symbolic
@@ -166,8 +173,19 @@ class Predictor:
             )
         if any(call.partial for call in self.frame.calls):
             yield "console text names only the first input that differed, others may vary", avoided
+        if self._aliases_vary():
+            yield "a tensor that varies is recorded under another name only", max(1, avoided)
+        if self.after_limit:
+            yield "more calls may reach it once the function before it hits no limit", None
         if any(call.outcome == "limit" for call in self.frame.calls):
             yield "after the recompile limit was hit, nothing more was recorded", None
+
+    def _aliases_vary(self) -> bool:
+        sizes: dict[str, set[tuple[int | None, ...]]] = {}
+        for call in self.calls:
+            for source, size in call.aliases.items():
+                sizes.setdefault(source, set()).add(size)
+        return any(len(found) > 1 for found in sizes.values())
 
     def _refused_by_all(self, call: Call, graphs: Sequence[Graph]) -> bool:
         """Whether no graph would take a call of which only PyTorch's reasons are known."""
@@ -199,6 +217,7 @@ class Predictor:
                 taken.calls.append(call)
                 continue
             automatically = automatic.dynamic(call) | call.marked
+            loose = frozenset(automatic.loose)
             automatically.update(pair for pair in self.given if call.value(pair) is not None)
             dynamic = automatically | {pair for pair in pairs(call) if marked(*pair)}
             dynamic -= {
@@ -214,6 +233,7 @@ class Predictor:
                         for pair in dynamic - self.pinned
                         if pair in unbacked or pair.dim is None or call.value(pair) not in (0, 1)
                     ),
+                    loose,
                 )
             )
         return graphs
@@ -229,7 +249,14 @@ class Predictor:
             return True
         if any(call.structure.get(key, value) != value for key, value in founder.structure.items()):
             return True
+        if founder.dynamic != call.dynamic:
+            return True
         # a graph of an unmarked tensor does not take a marked one; the reverse it does
+        if any(
+            source in founder.marks and not marks <= founder.marks[source]
+            for source, marks in call.marks.items()
+        ):
+            return True
         if call.marked_unseen and not founder.marked_unseen:
             return True
         return not call.marked & set(pairs(founder)) <= founder.marked
@@ -244,7 +271,7 @@ class Predictor:
                 self._same_or_dynamic(founder, call, pair, graph.dynamic, unbacked)
                 for pair in self.varying
             )
-            and strides_fit(founder, call, graph.dynamic)
+            and strides_fit(founder, call, graph.dynamic, graph.loose)
             and (bool(unbacked) or guards_hold(founder, call, marked))
             and (bool(unbacked) or self._same_branches(founder, call, marked))
             and paths_agree(founder, call, self.varying)

@@ -104,11 +104,17 @@ COLUMNS: dict[str, dict[str, Column]] = {
     "inputs": {
         **_KEYS,
         "source": Column("string", "Dynamo's name of the input"),
-        "kind": Column("string", "tensor, int or float"),
+        "kind": Column(
+            "string", "tensor, int, float, or alias: a tensor recorded under another name"
+        ),
         "size": Column(INTS, "sizes of a tensor"),
         "stride": Column(INTS, "strides of a tensor, in elements"),
         "symbolic_dims": Column(INTS, "dims whose size was a symbol when the compile began"),
         "marked_dims": Column(INTS, "dims with mark_dynamic"),
+        "marks": Column(
+            "string",
+            "all marks that the graph guards on, as `weak_dynamic: 0`; missing if it does not tell",
+        ),
         "value": Column("string", "value of an int or a float"),
         "symbolic": Column("boolean", "an int or float that was a symbol"),
         "dtype": Column("string", "dtype of a tensor"),

@@ -18,10 +18,10 @@ _TENSOR = re.compile(
     r"device=(?P<device>[^,]*), requires_grad=(?P<grad>True|False), "
     r"size=\[(?P<size>[^\]]*)\], stride=\[(?P<stride>[^\]]*)\]\)"
 )
+_MARK = re.compile(r"'_dynamo_(dynamic|weak_dynamic|unbacked|strict_unbacked|static)_indices'")
 _SAME = re.compile(r"(.+) is ([LG]\[.+)")
 _SHAPE_GUARDS = {"LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"}
 _NOT_COMPARED = {
-    "DIMENSION_DYNAMIC_MARKING_GUARD",
     "NO_TENSOR_ALIASING",
     "TORCH_FUNCTION_MODE_STACK",
     "OBJECT_ALIASING",
@@ -34,9 +34,7 @@ _PREDICATES = {
     "HASATTR": "HASATTR",
     "NO_HASATTR": "HASATTR",
 }
-"""Guards that a source has a key or an attribute, or has it not: one source can have many.
-
-In releases that print marks as NO_HASATTR of `_dynamo_…` attributes these are left out, too."""
+"""Guards that a source has a key or an attribute, or has it not: one source can have many."""
 
 
 class Leaf(NamedTuple):
@@ -51,8 +49,13 @@ class TensorGuard(NamedTuple):
     """`TENSOR_MATCH`: the dims whose size is a symbol, and the rest that has to stay the same."""
 
     source: str
-    symbolic_dims: tuple[int, ...]
+    size: tuple[int | None, ...]
+    """None where the size is a symbol."""
     same: str
+
+    @property
+    def symbolic_dims(self) -> tuple[int, ...]:
+        return tuple(dim for dim, size in enumerate(self.size) if size is None)
 
 
 class GuardTree(NamedTuple):
@@ -62,13 +65,15 @@ class GuardTree(NamedTuple):
     """Ints and floats that the graph has as constants, by source."""
     shape_guards: list[tuple[str, str]]
     """Relation and comment, in the order in which they are checked."""
+    marks: dict[str, dict[str, frozenset[int]]]
+    """By source and kind of mark the marked dims; empty where the guard says that there is no mark."""
     aliases: list[tuple[str, str]]
     """Sources that have to be the same object."""
 
 
 def parse_guards(text: str) -> GuardTree:
     """Reads the tree; lines that are not understood are passed over."""
-    tree = GuardTree([], [], {}, [], [])
+    tree = GuardTree([], [], {}, [], {}, [])
     sources: dict[int, str] = {}
     for line in text.split("\n"):
         if not (match := _LINE.fullmatch(line)):
@@ -92,16 +97,23 @@ def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
     elif kind == "TENSOR_MATCH":
         if match := _TENSOR.search(guard):
             sizes = match["size"].split(", ") if match["size"] else []
-            dims = tuple(dim for dim, size in enumerate(sizes) if size == "None")
             same = (match["type"], match["keys"], match["dtype"], match["device"], match["grad"])
-            tree.tensors.append(TensorGuard(source, dims, f"{', '.join(same)}, {len(sizes)} dims"))
+            size = tuple(int(text) if text.isdecimal() else None for text in sizes)
+            tree.tensors.append(TensorGuard(source, size, f"{', '.join(same)}, {len(sizes)} dims"))
+    elif mark := _MARK.search(guard):
+        dims = re.search(r"issubset\(\{([\d, ]*)\}\)", guard)
+        marked = (
+            frozenset(map(int, dims[1].replace(" ", "").split(",")))
+            if dims and dims[1]
+            else frozenset()
+        )
+        tree.marks.setdefault(source, {})[mark[1]] = marked
     elif kind not in _NOT_COMPARED:
         if kind == "EQUALS_MATCH" and (number := _CONSTANT.search(guard)):
             tree.numbers[source] = int(number[1]) if number[1] else float(number[2])
         elif kind in _PREDICATES:
-            if "'_dynamo_" not in guard:
-                positive = guard.removeprefix("not ").removesuffix(" == False")
-                tree.leaves.append(Leaf(_PREDICATES[kind], positive, str(positive == guard)))
+            positive = guard.removeprefix("not ").removesuffix(" == False")
+            tree.leaves.append(Leaf(_PREDICATES[kind], positive, str(positive == guard)))
         else:
             tree.leaves.append(Leaf(kind, source, guard))
 

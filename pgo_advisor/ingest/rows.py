@@ -313,13 +313,33 @@ def _inputs(attempt: Attempt) -> Iterable[Row]:
             as_tensor = _AS_TENSOR.fullmatch(row["source"])
             source = as_tensor[1] if as_tensor else row["source"]
             numbers[source] = {"kind": row["kind"], "value": value, "symbolic": True}
+    marks = attempt.guards.marks if attempt.guards else {}
+    described = set()
     for key, names in attempt.sources.items():
         tensor = attempt.tensors.get(key)
         for source in names:
             if tensor is not None and not source.startswith("___as_tensor("):
-                yield {"source": source, **_tensor(tensor, source, symbolic[source])}
+                described.add(source)
+                yield {
+                    "source": source,
+                    **_tensor(tensor, source, symbolic[source]),
+                    "marks": _marks(marks.get(source)),
+                }
+    for guarded in attempt.guards.tensors if attempt.guards else ():
+        if guarded.source not in described:
+            yield {"source": guarded.source, "kind": "alias", "size": guarded.size}
     for source, number_row in numbers.items():
         yield {"source": source, **number_row}
+
+
+def _marks(marks: dict[str, frozenset[int]] | None) -> str | None:
+    if marks is None:
+        return None
+    return "; ".join(
+        f"{kind}: {', '.join(map(str, sorted(dims)))}"
+        for kind, dims in sorted(marks.items())
+        if dims
+    )
 
 
 def _tensor(tensor: DescribeTensor, source: str, symbolic: set[int]) -> Row:
