@@ -301,6 +301,9 @@ def test_a_signal_leaves_nothing_behind(
         f"from pgo_advisor.cli import main; main(['analyze', {str(trace('2.13.0', 's01_batch_dim'))!r}])"
     )
     environment = {**os.environ, "TMPDIR": str(scratch)}
+    # under nohup, hanging up is ignored, and a child would inherit that
+    default = "default_int_handler" if number is signal.SIGINT else "SIG_DFL"
+    code = f"import signal; signal.signal({int(number)}, signal.{default})\n{code}"
     with subprocess.Popen([sys.executable, "-c", code], env=environment) as running:
         while not list(scratch.iterdir()):
             time.sleep(0.05)

@@ -42,7 +42,9 @@ def test_the_advice_does_what_it_says(name: str) -> None:
     assert result.expected is not None
     assert result.base == result.expected["base"]
     assert result.ours == result.expected["best"]
-    assert result.broken == []
+    assert set(result.broken) <= {"builtin"}, (
+        "PyTorch's own suggestion may end a program, ours may not"
+    )
     assert result.inside
     assert result.marked in (None, result.ours)
     if result.expected["unbacked"] is not None:
