@@ -23,7 +23,7 @@ from pgo_advisor.render.report import (
     kind_in_words,
     unbacked_export,
 )
-from pgo_advisor.render.text import count, duration
+from pgo_advisor.render.text import count, duration, saved
 
 LIMIT = 65_536
 """GitHub's limit for a comment, in characters; counted here as UTF-16 does, which is never less."""
@@ -62,11 +62,8 @@ def _answer(analysis: Analysis, patched: str) -> Iterator[str]:
     totals = analysis.totals
     yield f"{MARKER}\n"
     if totals.compiles and analysis.advice and not analysis.measured:
-        up_to = "" if totals.predicted.exact else "up to "
-        yield (
-            f"**{totals.compiles} → {in_words(totals.predicted)} compiles** predicted, saves "
-            f"{up_to}{duration(totals.saved_seconds)} of {duration(totals.seconds)}\n\n"
-        )
+        seconds = f", saves {saved(totals)} of {duration(totals.seconds)}" if totals.seconds else ""
+        yield f"**{totals.compiles} → {in_words(totals.predicted)} compiles** predicted{seconds}\n\n"
     else:
         headline, sentence = answer(analysis)
         yield f"**{headline}.** {sentence}\n\n"

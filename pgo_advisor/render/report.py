@@ -14,7 +14,7 @@ from pgo_advisor.history import Pair
 from pgo_advisor.predict import Range
 from pgo_advisor.render.env import render_env
 from pgo_advisor.render.measured import headline, verdict
-from pgo_advisor.render.text import count, duration, span
+from pgo_advisor.render.text import cost, count, saved, span
 
 T = TypeVar("T")
 VERDICTS = {
@@ -43,22 +43,20 @@ def answer(analysis: Analysis) -> Answer:
             f"{inputs} varied",
             "A PGO profile tells which sizes varied, not what that cost: nothing is predicted.",
         )
-    cost = f"{count(totals.compiles, 'compile')} took {duration(totals.seconds)}"
+    if not totals.recompiles and totals.unfinished:
+        return Answer("Cannot tell", f"{cost(totals)}: what came after that is not known.")
     if not totals.recompiles:
-        return Answer("Nothing to do", f"{cost}; nothing was compiled twice.")
-    cost += (
-        f", {duration(totals.recompile_seconds)} of it in {count(totals.recompiles, 'recompile')}"
-    )
+        return Answer("Nothing to do", f"{cost(totals)}; nothing was compiled twice.")
     if not analysis.advice:
         return Answer(
             "Declaring inputs dynamic does not help here",
-            f"{cost}. No declaration would save a compile"
+            f"{cost(totals)}. No declaration would save a compile"
             + ("; what would, is below." if analysis.findings else "."),
         )
-    up_to = "" if totals.predicted.exact else "up to "
+    goes = f", {saved(totals)} would go" if totals.seconds else ""
     return Answer(
         f"{count(totals.compiles, 'compile')} become {in_words(totals.predicted)}",
-        f"{cost}. With {inputs} declared dynamic, {up_to}{duration(totals.saved_seconds)} would go. "
+        f"{cost(totals)}. With {inputs} declared dynamic{goes or ' there are fewer'}. "
         "This is predicted from the recorded calls, not measured.",
     )
 

@@ -16,7 +16,16 @@ from pgo_advisor.findings import Advice, FrameReport, Recompile, Remedy, Verdict
 from pgo_advisor.measured import Measured, Outcome
 from pgo_advisor.render.measured import headline, sentences
 from pgo_advisor.render.measured import table as measured_table
-from pgo_advisor.render.text import count, duration, one_line, place, saved, span, unbacked_option
+from pgo_advisor.render.text import (
+    cost,
+    count,
+    duration,
+    one_line,
+    place,
+    saved,
+    span,
+    unbacked_option,
+)
 
 _MOST_FRAMES = 20
 _MOST_ENTRIES = 40
@@ -52,19 +61,7 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
     if analysis.measured is not None:
         yield from _measured(analysis.measured)
     if totals.compiles:
-        cost = count(totals.compiles, "compile")
-        if totals.seconds:
-            cost += f" took {duration(totals.seconds)}"
-        if totals.unfinished:
-            cost += f" (the log ends within {totals.unfinished} of them)"
-        if totals.recompiles and not totals.seconds:  # console text has no durations
-            cost += f", {count(totals.recompiles, 'recompile')} among them"
-        elif totals.recompiles:
-            cost += (
-                f", {duration(totals.recompile_seconds)} of it in "
-                f"{count(totals.recompiles, 'recompile')}"
-            )
-        yield Text(f"{cost}.", style="bold")
+        yield Text(f"{cost(totals)}.", style="bold")
     if analysis.advice:
         if totals.compiles and analysis.measured is None:
             seconds = f" and {saved(totals)} of compiling go" if totals.seconds else ""

@@ -75,6 +75,21 @@ def place(advice: Advice) -> str:
     return source if advice.dim is None else f"{source} dim {advice.dim}"
 
 
+def cost(totals: Totals) -> str:
+    """`3 compiles took 543 ms, 333 ms of it in 2 recompiles`; console text has no durations."""
+    told = count(totals.compiles, "compile")
+    if totals.seconds:
+        told += f" took {duration(totals.seconds)}"
+    if totals.unfinished:
+        told += f" (the log ends within {totals.unfinished} of them)"
+    if not totals.recompiles:
+        return told
+    recompiles = count(totals.recompiles, "recompile")
+    if not totals.seconds:
+        return f"{told}, {recompiles} among them"
+    return f"{told}, {duration(totals.recompile_seconds)} of it in {recompiles}"
+
+
 def saved(totals: Totals) -> str:
     """The seconds that the advice saves, `up to` them where the prediction is a range."""
     seconds = duration(totals.saved_seconds)
