@@ -11,11 +11,11 @@ from typing import Any
 
 from pgo_advisor.causes import Failure, parse_failures
 from pgo_advisor.ingest.collect import Attempt, Compile, LogRecords
-from pgo_advisor.ingest.guards_text import GuardTree
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.records import DescribeTensor, Metrics, decode_stack
 from pgo_advisor.ingest.settings import settings_of
 from pgo_advisor.ingest.stacks import Callers, Strings, UserFrame
+from pgo_advisor.ingest.structure import differing_guards
 from pgo_advisor.relations import parse_relation
 
 _PROPERTY = re.compile(
@@ -25,7 +25,6 @@ _PROPERTY = re.compile(
 )
 _RANGE = re.compile(r"(?:VR)?\[\s*([^,\]]+),\s*([^,\]]+)\]")
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
-_NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH"}
 _GRAPH_BREAK = re.compile(
     r"Graph [Bb]reak(?: Reason)?:\s*(?:Encountered graph break when attempting to trace [^\n]*\s*)?(.*)"
 )
@@ -78,7 +77,7 @@ def read_log(directory: Path) -> LogRows:
         }.items():
             rows[table] += ({"compile": compile_.key, **row} for row in made)
     for compiles in frames.values():
-        rows["guards"] += _differing_guards(compiles)
+        rows["guards"] += differing_guards(compiles)
     return LogRows(dict(rows), records.rank, records.losses())
 
 
@@ -218,24 +217,6 @@ def break_row(text: str) -> Row:
 def _pgo_entries(compile_: Compile) -> Iterable[Row]:
     for artifact, text in compile_.pgo:
         yield from ({"artifact": artifact, **row} for row in parse_pgo_text(text))
-
-
-def _differing_guards(compiles: list[Compile]) -> Iterable[Row]:
-    values: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
-    trees = {compile_.key: guards for compile_ in compiles if (guards := compile_.attempt.guards)}
-    aliases = dict.fromkeys(pair for tree in trees.values() for pair in tree.aliases)
-    for key, tree in trees.items():
-        for kind, source, value in _structure(tree):
-            values[kind, source][key] = value
-        tensors = {tensor.source for tensor in tree.tensors}
-        for first, second in aliases:
-            # tensors that are guarded each for itself are no aliases of one another
-            if first in tensors and second in tensors:
-                values["ALIAS", f"{first} is {second}"].setdefault(key, "False")
-    for (kind, source), by_compile in values.items():
-        if len(set(by_compile.values())) > 1:
-            for key, value in by_compile.items():
-                yield {"compile": key, "kind": kind, "source": source, "value": value}
 
 
 def _outcome(compile_: Compile) -> str:
@@ -383,20 +364,3 @@ def failure_row(order: int, failure: Failure, against: int | None) -> Row:
         "user_code": cause.user_line,
         "user_location": cause.user_location,
     }
-
-
-def _structure(tree: GuardTree) -> Iterable[tuple[str, str, str]]:
-    """Everything but sizes that the graph is bound to, as (kind, source, value)."""
-    for leaf in tree.leaves:
-        yield leaf
-        if leaf.kind == "NONE_MATCH":
-            yield "NONE", leaf.source, "None"
-        elif leaf.kind in _NOT_NONE:
-            yield "NONE", leaf.source, "not None"
-    for tensor in tree.tensors:
-        yield "TENSOR_MATCH", tensor.source, tensor.same
-        yield "NONE", tensor.source, "not None"
-        yield "VALUE", tensor.source, "tensor"
-    for source, number in tree.numbers.items():
-        yield "NONE", source, "not None"
-        yield "VALUE", source, "int" if isinstance(number, int) else "float"
