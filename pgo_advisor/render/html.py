@@ -38,7 +38,7 @@ def render_html(
 ) -> str:
     """One self-contained page. It loads nothing: its policy allows only its own style and script.
 
-    A `patch` takes the snippet's place, its files linked to where `repo_url` has them (`https://…/blob/main`).
+    A `patch` that changes something takes the snippet's place, its files linked to where `repo_url` has them (`https://…/blob/main`).
     """
     style, script = inlined("report.css"), inlined("report.js")
     if patch:
@@ -68,6 +68,7 @@ def render_html(
             findings=analysis.findings[:_MOST_FINDINGS],
             snippet=analysis.snippet(),
             patch_section=html_section(patch, repo_url) if patch else None,
+            patched=bool(patch and patch.diff),
             unbacked=unbacked_export(analysis),
             timeline=timeline,
             colors={entry.cause: entry.css for entry in timeline.legend} if timeline else {},

@@ -48,17 +48,18 @@ def render_markdown(
 ) -> str:
     """A comment of at most LIMIT characters: the details are shortened, the advice is not.
 
-    Its first line is a marker by which the comment is found again, to be replaced. A `patch` takes the
-    snippet's place, see `render_html`.
+    Its first line is a marker by which the comment is found again, to be replaced. A `patch` that
+    changes something takes the snippet's place, see `render_html`.
     """
-    text = "".join(_answer(analysis, markdown_section(patch, repo_url) if patch else ""))
+    patched = markdown_section(patch, repo_url) if patch else ""
+    text = "".join(_answer(analysis, patched, snippet=not (patch and patch.diff)))
     sections = list(_details(analysis))
     for number, folded in enumerate(sections):
         text += _fitted(folded, (LIMIT - _length(text)) // (len(sections) - number))
     return text
 
 
-def _answer(analysis: Analysis, patched: str) -> Iterator[str]:
+def _answer(analysis: Analysis, patched: str, *, snippet: bool) -> Iterator[str]:
     totals = analysis.totals
     yield f"{MARKER}\n"
     if totals.compiles and analysis.advice and not analysis.measured:
@@ -78,16 +79,16 @@ def _answer(analysis: Analysis, patched: str) -> Iterator[str]:
     if remarks:
         yield "\n"
     export = fenced(analysis.env("shell"), "sh") if analysis.dynamic_sources else ""
-    marks = any(advice.code for advice in analysis.advice)
-    snippet = patched or (fenced(analysis.snippet(), "python") if marks else "")
+    marks = snippet and any(advice.code for advice in analysis.advice)
+    code = patched + (fenced(analysis.snippet(), "python") if marks else "")
     if _length(export) > _MOST_ADVICE:
         export = "Too long for a comment: `pgo-advisor env` prints the list.\n"
-    if _length(export + snippet) > _MOST_ADVICE:
+    if _length(export + code) > _MOST_ADVICE:
         command = "patch` prints the changes" if patched else "snippet` prints the statements"
-        snippet = f"Too long for a comment: `pgo-advisor {command}.\n"
+        code = f"Too long for a comment: `pgo-advisor {command}.\n"
     yield export and f"{export}\n"
     yield from _frames(analysis.frames)
-    yield snippet and f"{snippet}\n"
+    yield code and f"{code}\n"
 
 
 def _measured(measured: Measured) -> Iterator[str]:
