@@ -224,44 +224,48 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
     marks = {group.id: markings(group) for group in groups}
     advice = []
     for pair in plan.pairs:
-        inside = [group for group in groups if pair in marks[group.id]]
-        if not inside:
-            continue
-        main = max(inside, key=lambda group: sum(r.seconds for r in group.recompiles if r.removed))
-        marking = marks[main.id][pair]
+        concerned = [group for group in groups if pair in marks[group.id]]
         saved, seconds = plan.saved_by(pair)
         unseen = () if saved.high else (_UNSEEN,)
         if unseen:
             saved = Range(0, None)
-        advice.append(
-            Advice(
-                rule=_rule(main, pair),
-                frames=tuple(group.id for group in inside),
-                source=pair.source,
-                dim=pair.dim,
-                remedy=marking.remedy,
-                why_remedy=marking.why,
-                list_entry=items.get(pair),
-                code=marking.code,
-                saved=saved,
-                saved_seconds=seconds,
-                values=main.varying[pair],
-                together=marking.together,
-                evidence=tuple(_evidence(inside, pair)),
-                price=(
-                    *unseen,
-                    *dict.fromkeys(text for group in inside for text in prices(group, pair)),
-                ),
-                also_touches=tuple(
-                    group.id
-                    for group in groups
-                    if group not in inside
-                    and any(
-                        pair.source in c.tensors or pair.source in c.scalars for c in group.calls
-                    )
-                ),
+        # one function may be marked firmly where another, with an input of the same name, may not at all
+        for remedy in dict.fromkeys(marks[group.id][pair].remedy for group in concerned):
+            inside = [group for group in concerned if marks[group.id][pair].remedy is remedy]
+            main = max(
+                inside, key=lambda group: sum(r.seconds for r in group.recompiles if r.removed)
             )
-        )
+            marking = marks[main.id][pair]
+            advice.append(
+                Advice(
+                    rule=_rule(main, pair),
+                    frames=tuple(group.id for group in inside),
+                    source=pair.source,
+                    dim=pair.dim,
+                    remedy=marking.remedy,
+                    why_remedy=marking.why,
+                    list_entry=items.get(pair),
+                    code=marking.code,
+                    saved=saved,
+                    saved_seconds=seconds,
+                    values=main.varying[pair],
+                    together=marking.together,
+                    evidence=tuple(_evidence(inside, pair)),
+                    price=(
+                        *unseen,
+                        *dict.fromkeys(text for group in inside for text in prices(group, pair)),
+                    ),
+                    also_touches=tuple(
+                        group.id
+                        for group in groups
+                        if group not in concerned
+                        and any(
+                            pair.source in c.tensors or pair.source in c.scalars
+                            for c in group.calls
+                        )
+                    ),
+                )
+            )
     yield from sorted(advice, key=lambda item: -item.saved_seconds)
 
 

@@ -280,7 +280,7 @@ def _notes(advised: Advised, read: Ingested) -> Iterable[str]:
         )
         yield (
             f"The list works by name: {entries} also makes the input dynamic in "
-            f"{', '.join(frames[:4])}{more}, where it never varied, which can cost compiles or break code "
+            f"{', '.join(frames[:4])}{more}, where it does not help, which can cost compiles or break code "
             f"that needs the size as a number{marks}."
         )
     yield from advised.notes

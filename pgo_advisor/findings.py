@@ -125,7 +125,7 @@ class Advice:
     evidence: tuple[str, ...]
     price: tuple[str, ...]
     also_touches: tuple[str, ...]
-    """Other frames that have an input of this name which never varied there."""
+    """Other frames that have an input of this name, where it never varied or is pinned."""
 
     @property
     def pair(self) -> Pair:

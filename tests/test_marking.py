@@ -85,3 +85,10 @@ def test_many_alike_are_folded_into_one_entry(analysis: Analyses) -> None:
     result = analysis("2.13.0", "m02_layer_caches")
     assert len(result.advice) == 24
     assert len({advice.list_entry for advice in result.advice}) == 1
+
+
+def test_a_function_that_pins_the_input_is_not_marked(analysis: Analyses) -> None:
+    # t52: ragged(x) and steps(x) vary; steps loops over range(x.shape[0]), where a mark would raise
+    (advice,) = analysis("2.13.0", "t52_three_regions_one_name").advice
+    assert advice.frames == ("ragged",)
+    assert set(advice.also_touches) == {"steps", "fixed"}

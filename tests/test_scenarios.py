@@ -29,6 +29,7 @@ PROGRAMS = [
     "t12_method_plain_class",  # an int of a plain object
     "t18_add_both_vary",  # marking one alone would end the program
     "t37_numpy_input",  # a wrapped name
+    "t52_three_regions_one_name",  # a function that pins what another one leaves free
     "u07_flags_and_none",  # sizes among changes of structure
 ]
 

@@ -190,7 +190,7 @@ def _inputs(group: Alike) -> str:
     lines += [f"  - {prose(text)}" for text in group.price]
     if group.also_touches:
         touched = ", ".join(code(frame, 80) for frame in group.also_touches[:6])
-        lines.append(f"  - also touches {touched}, where it never varied")
+        lines.append(f"  - also touches {touched}, where it does not help")
     lines += [f"  - {code(text, 240)}" for text in group.evidence[:3]]
     return "\n".join(lines) + "\n"
 

@@ -230,7 +230,7 @@ def _remarks(advice: Advice) -> Iterator[str]:
         yield f"has to equal {others}: declare all or none"
     yield from advice.price
     if advice.also_touches:
-        yield f"the entry also touches {', '.join(advice.also_touches[:6])}, where it never varied"
+        yield f"the entry also touches {', '.join(advice.also_touches[:6])}, where it does not help"
 
 
 def _recompiles(recompiles: tuple[Recompile, ...]) -> Table:

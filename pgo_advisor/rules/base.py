@@ -52,8 +52,10 @@ class Group:
 
     @cached_property
     def planned(self) -> tuple[Pair, ...]:
-        """The pairs that are to be declared and vary in this code."""
-        return tuple(pair for pair in self.plan.pairs if pair in self.varying)
+        """The pairs that are to be declared, vary in this code, and are not pinned by it."""
+        return tuple(
+            pair for pair in self.plan.pairs if pair in self.varying and pair not in self.pinned
+        )
 
     def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Seen]]:
         """Recompiles that the advice does not remove, with their causes of these kinds."""
