@@ -22,11 +22,7 @@ def installed_decisions(call: Call) -> list[Relation]:
 
     That is tried on sizes: a decision that fails where all installed guards hold was never installed.
     """
-    guards = [
-        relation
-        for relation, _ in call.installed
-        if not any(".stride()[" in name for name in relation.names)
-    ]
+    guards = [relation for relation, _ in call.installed if not relation.is_about_strides()]
     equal = _equal_names(guards)
     names = {name for relation in guards for name in relation.names}
     own = {name: value for name in names if (value := call.number(name)) is not None}

@@ -113,7 +113,7 @@ def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
 
 def _is_stride_equality(relation: Relation) -> bool:
     """How strides follow from sizes, those that were static then as numbers: `strides_fit` knows better."""
-    return " == " in relation.text and any(".stride()[" in name for name in relation.names)
+    return " == " in relation.text and relation.is_about_strides()
 
 
 def is_marked(name: str, call: Call, marked: Marked) -> bool:

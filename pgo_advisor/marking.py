@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from pgo_advisor.findings import Remedy
 from pgo_advisor.history import Call, Pair, pair_of
-from pgo_advisor.relations import Relation
 from pgo_advisor.rules.base import Group
 from pgo_advisor.sources import parse, python_expression
 
@@ -97,7 +96,7 @@ def _weak(group: Group, pair: Pair) -> str | None:
             pairs = {pair_of(name) for name in relation.names}
             if pair not in pairs or duck or relation.is_lower_bound():
                 continue
-            if _about_strides(relation):
+            if relation.is_about_strides():
                 continue
             equal = relation.equal_names()
             if equal is None or None in pairs:
@@ -141,11 +140,7 @@ def decided_by(calls: Iterable[Call]) -> set[Pair]:
         pair
         for call in calls
         for relation in (*call.decisions, *(relation for relation, _ in call.installed))
-        if not relation.is_lower_bound() and not _about_strides(relation)
+        if not relation.is_lower_bound() and not relation.is_about_strides()
         for name in relation.names
         if (pair := pair_of(call.symbols.get(name, name))) is not None
     }
-
-
-def _about_strides(relation: Relation) -> bool:
-    return any(".stride()[" in name for name in relation.names)

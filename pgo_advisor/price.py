@@ -46,17 +46,10 @@ def prices(group: Group, pair: Pair) -> Iterator[str]:
         yield "kernels are tuned for the first size that is seen"
     if any(call.dynamic == "false" for call in group.calls):
         yield "dynamic=False was chosen here: the declaration overrides it"
-    if _is_parameter(group, pair):
+    if group.is_parameter(pair):
         yield (
             "a weight's shape becomes dynamic, and kernels slower; to keep it static raise "
             "torch._dynamo.config.recompile_limit to the number of shapes"
         )
     if len(group.planned) > _MANY:
         yield f"{len(group.planned)} symbols make each compile slower"
-
-
-def _is_parameter(group: Group, pair: Pair) -> bool:
-    return any(
-        (tensor := call.tensors.get(pair.source)) is not None and tensor.is_parameter
-        for call in group.calls
-    )

@@ -101,6 +101,9 @@ class Relation(NamedTuple):
         left, right = (ast.get_source_segment(self.text, side) or "" for side in sides)
         return (left, right) if {left, right} == self.names else None
 
+    def is_about_strides(self) -> bool:
+        return any(".stride()[" in name for name in self.names)
+
     def is_lower_bound(self) -> bool:
         """Whether it only says that one name is at least 2 (or less), as every dynamic size is."""
         tree = self.tree

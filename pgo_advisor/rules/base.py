@@ -46,6 +46,13 @@ class Group:
             for pair in pairs
         }
 
+    def is_parameter(self, pair: Pair) -> bool:
+        """Whether a call saw the tensor of `pair` as a parameter."""
+        return any(
+            (tensor := call.tensors.get(pair.source)) is not None and tensor.is_parameter
+            for call in self.calls
+        )
+
     @cached_property
     def pinned(self) -> frozenset[Pair]:
         return frozenset().union(*(self.plan.predictors[frame.key].pinned for frame in self.frames))

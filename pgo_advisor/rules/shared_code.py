@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Finding
-from pgo_advisor.history import Pair
 from pgo_advisor.rules.base import Group, Rule, finding
 from pgo_advisor.torch_release import Capability
 
@@ -13,7 +12,7 @@ def _find(group: Group) -> Iterator[Finding]:
     own = {
         cause_source
         for pair in group.varying
-        if (cause_source := pair.source).startswith("L['self']") and _is_parameter(group, pair)
+        if (cause_source := pair.source).startswith("L['self']") and group.is_parameter(pair)
     }
     causes = [
         (recompile, cause)
@@ -46,13 +45,6 @@ def _find(group: Group) -> Iterator[Finding]:
             f"several instances or layers run the code of {group.name}; each needs its own graph"
         ),
         f"{graphs} graphs are right: raise the limit, {limit}, so that none falls back to eager.",
-    )
-
-
-def _is_parameter(group: Group, pair: Pair) -> bool:
-    return any(
-        (tensor := call.tensors.get(pair.source)) is not None and tensor.is_parameter
-        for call in group.calls
     )
 
 
