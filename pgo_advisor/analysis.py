@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
-from pgo_advisor.ingest import DEFAULT_TIMEOUT, Ingested, ingest
-from pgo_advisor.limits import Limits
+from pgo_advisor.ingest import Ingested, ingest
+from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
@@ -184,7 +184,7 @@ def analyze(
     *paths: str | os.PathLike[str],
     torch_version: str | None = None,
     job: str | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float = TLPARSE_TIMEOUT,
     limits: Limits | None = None,
     keep: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,

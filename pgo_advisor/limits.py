@@ -1,10 +1,13 @@
-"""How much archives may unpack to."""
+"""How much archives may unpack to, and how long tlparse may run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 GIB = 1 << 30
+
+TLPARSE_TIMEOUT = 1800.0
+"""Seconds that tlparse may take for one log: it reads some 13 MB a second."""
 
 
 @dataclass(frozen=True)

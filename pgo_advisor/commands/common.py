@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pgo_advisor.errors import OutputError
-from pgo_advisor.limits import GIB, Limits
+from pgo_advisor.limits import GIB, TLPARSE_TIMEOUT, Limits
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
@@ -38,7 +38,7 @@ def tlparse_timeout(command: Command) -> Command:
         "--tlparse-timeout",
         "timeout",
         type=click.FloatRange(min=0, min_open=True),
-        default=1800.0,
+        default=TLPARSE_TIMEOUT,
         show_default=True,
         metavar="SECONDS",
         help="Time that tlparse may take for one log.",

@@ -28,11 +28,8 @@ from pgo_advisor.ingest.rows import LogRows, read_log
 from pgo_advisor.ingest.tlparse import TlparseTimeout, find_tlparse, run_tlparse, stop_all
 from pgo_advisor.ingest.tlparse_parts import read_parts
 from pgo_advisor.ingest.unpack import Unpacker
-from pgo_advisor.limits import Limits
+from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.tables import Tables
-
-DEFAULT_TIMEOUT = 1800.0
-"""Seconds that tlparse may take for one log: it reads some 13 MB a second."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ def ingest(
     paths: Iterable[str | os.PathLike[str]],
     *,
     job: str | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float = TLPARSE_TIMEOUT,
     limits: Limits | None = None,
     keep: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
