@@ -60,9 +60,9 @@ class AutomaticDynamic:
             self._sizes[source] = _join(known, tensor.size)
             self._strides[source] = _join(self._strides[source], stride)
         sizes = self._sizes[source]
+        self.loose.discard(source)
         if isinstance(sizes, str):
             return range(len(tensor.size))
-        self.loose.discard(source)
         if VARIED in sizes:
             return [dim for dim, size in enumerate(sizes) if size == VARIED]
         if VARIED in self._strides[source]:

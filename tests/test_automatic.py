@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pgo_advisor.automatic import AutomaticDynamic, inferred_strides
@@ -63,6 +63,7 @@ layouts = st.tuples(shapes, st.booleans())
 
 @settings(deadline=None)
 @given(st.lists(layouts, min_size=1, max_size=6))
+@example([([2, 0], False), ([2, 0], True), ([0], False)])
 def test_as_pytorch_does(sequence: Sequence[tuple[list[int], bool]]) -> None:
     torch = pytest.importorskip("torch")
     pgo = pytest.importorskip("torch._dynamo.pgo")
