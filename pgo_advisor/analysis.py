@@ -56,6 +56,8 @@ class Analysis:
     advised: Advised
     measured: Measured | None = None
     """What runs of the program without and with the advice showed, if `verify` ran it."""
+    reports: tuple[Path, ...] = ()
+    """tlparse's own reports of the logs, where they were wanted."""
 
     @property
     def frames(self) -> tuple[FrameReport, ...]:
@@ -143,11 +145,17 @@ class Analysis:
 
         return render_terminal(self, width=width, color=color)
 
-    def to_html(self, *, patch: Patch | None = None, repo_url: str | None = None) -> str:
-        """The report as one self-contained HTML page, with the changes of a patch if one is given."""
+    def to_html(
+        self,
+        *,
+        patch: Patch | None = None,
+        repo_url: str | None = None,
+        directory: Path | None = None,
+    ) -> str:
+        """The report as one self-contained HTML page, see `pgo_advisor.render.html.render_html`."""
         from pgo_advisor.render.html import render_html
 
-        return render_html(self, patch=patch, repo_url=repo_url)
+        return render_html(self, patch=patch, repo_url=repo_url, directory=directory)
 
     def to_markdown(self, *, patch: Patch | None = None, repo_url: str | None = None) -> str:
         """A pull-request comment of at most 65,536 characters, with a patch's changes if one is given."""
@@ -186,7 +194,8 @@ def analyze(
     job: str | None = None,
     timeout: float = TLPARSE_TIMEOUT,
     limits: Limits | None = None,
-    keep: Path | None = None,
+    full: Path | None = None,
+    cluster: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Analysis:
     """Analyses what a run of torch.compile left behind at the paths, as one job.
@@ -196,10 +205,12 @@ def analyze(
     `-` is standard input, and a URL is read by fsspec, if that is installed.
     `job` names a directory below the paths if they hold several jobs. `torch_version` is the release that
     the advice is for, where the trace does not say or another one is meant. `timeout` is in seconds for
-    tlparse on each log; `limits` bound what archives unpack to; `keep` is a new directory for tlparse's
-    output.
+    each run of tlparse; `limits` bound what archives unpack to; `full` is a new directory for tlparse's own
+    reports of the whole logs. `cluster` is the address of a Dask scheduler that has the logs read, or
+    `local` for one of this machine's own.
 
-    Raises InputError, TlparseError (both PgoAdvisorError), and ValueError for a version that is none.
+    Raises InputError, TlparseError, ClusterError (all PgoAdvisorError), and ValueError for a version that
+    is none.
     """
     wanted = None if torch_version is None else TorchRelease.parse(torch_version)
     read = ingest(
@@ -207,7 +218,8 @@ def analyze(
         job=job,
         timeout=timeout,
         limits=limits,
-        keep=keep,
+        full=full,
+        cluster=cluster,
         progress=progress,
     )
     release, notes = _release(read.tables, wanted)
@@ -219,6 +231,7 @@ def analyze(
         notes=(*read.notes, *notes, *_notes(advised, read)),
         release=release,
         advised=advised,
+        reports=read.reports,
     )
 
 

@@ -34,6 +34,10 @@ class TlparseError(PgoAdvisorError):
     exit_code = 4
 
 
+class ClusterError(PgoAdvisorError):
+    """A Dask cluster that is not there, or cannot be used."""
+
+
 class ProgramError(PgoAdvisorError):
     """A program that cannot be started; the exit code is what `env` and shells give then."""
 

@@ -76,7 +76,10 @@ class _Unknown(Exception):
 
 
 class Relation(NamedTuple):
-    """A parsed relation. `names` are the sizes, ints or symbols that it speaks of."""
+    """A parsed relation. `names` are the sizes, ints or symbols that it speaks of.
+
+    In `tree` each of them is one `ast.Name`, as is each function.
+    """
 
     text: str
     tree: ast.expr
@@ -85,7 +88,7 @@ class Relation(NamedTuple):
     def holds(self, values: Mapping[str, Number]) -> bool | None:
         """Whether the relation is true of `values`; None if one is missing or it cannot be told."""
         try:
-            return bool(_evaluate(self.tree, self.text, values))
+            return bool(_evaluate(self.tree, values))
         except (_Unknown, ArithmeticError, TypeError, ValueError, RecursionError):
             return None
 
@@ -93,13 +96,14 @@ class Relation(NamedTuple):
         """The two names of a bare equality `a == b` or `Eq(a, b)`; None for any other relation."""
         tree = self.tree
         if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
-            sides = [tree.left, tree.comparators[0]]
-        elif isinstance(tree, ast.Call) and ast.unparse(tree.func) == "Eq" and len(tree.args) == 2:
-            sides = tree.args
+            left, right = tree.left, tree.comparators[0]
+        elif isinstance(tree, ast.Call) and _function(tree) == "Eq" and len(tree.args) == 2:
+            left, right = tree.args
         else:
             return None
-        left, right = (ast.get_source_segment(self.text, side) or "" for side in sides)
-        return (left, right) if {left, right} == self.names else None
+        if isinstance(left, ast.Name) and isinstance(right, ast.Name):
+            return left.id, right.id
+        return None
 
     def is_about_strides(self) -> bool:
         return any(".stride()[" in name for name in self.names)
@@ -129,74 +133,76 @@ def parse_relation(text: str) -> Relation | None:
     if len(text) > MAX_LENGTH:
         return None
     try:
-        tree = ast.parse(text, mode="eval").body
         names: set[str] = set()
-        _collect(tree, text, names)
+        tree = _named(ast.parse(text, mode="eval").body, text, names)
     except (_Unknown, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return Relation(text, tree, frozenset(names))
 
 
-def _collect(node: ast.expr, text: str, names: set[str]) -> None:
-    """Collects the names below `node`; raises _Unknown at what evaluation would not know."""
+def _named(node: ast.expr, text: str, names: set[str]) -> ast.expr:
+    """The node with its names as `ast.Name`s, which are collected; raises _Unknown at what is no arithmetic."""
     if isinstance(node, ast.Constant):
         if not isinstance(node.value, int | float):
             raise _Unknown
-    elif isinstance(node, ast.BinOp):
+        return node
+    if isinstance(node, ast.BinOp):
         if type(node.op) not in _BINARY and not isinstance(node.op, ast.Pow):
             raise _Unknown
-        _collect(node.left, text, names)
-        _collect(node.right, text, names)
-    elif isinstance(node, ast.UnaryOp):
-        _collect(node.operand, text, names)
-    elif isinstance(node, ast.BoolOp):
-        for part in node.values:
-            _collect(part, text, names)
-    elif isinstance(node, ast.Compare):
+        left, right = _named(node.left, text, names), _named(node.right, text, names)
+        return ast.BinOp(left, node.op, right)
+    if isinstance(node, ast.UnaryOp):
+        return ast.UnaryOp(node.op, _named(node.operand, text, names))
+    if isinstance(node, ast.BoolOp):
+        return ast.BoolOp(node.op, [_named(part, text, names) for part in node.values])
+    if isinstance(node, ast.Compare):
         if any(type(op) not in _COMPARE for op in node.ops):
             raise _Unknown
-        for part in (node.left, *node.comparators):
-            _collect(part, text, names)
-    elif isinstance(node, ast.Call) and ast.unparse(node.func) in _FUNCTIONS and not node.keywords:
-        for part in node.args:
-            _collect(part, text, names)
-    else:
-        names.add(_name(node, text))
-
-
-def _name(node: ast.expr, text: str) -> str:
+        left, *others = (_named(part, text, names) for part in (node.left, *node.comparators))
+        return ast.Compare(left, node.ops, others)
+    if isinstance(node, ast.Call) and not node.keywords:
+        function = ast.unparse(node.func)
+        if function in _FUNCTIONS:
+            parts = [_named(part, text, names) for part in node.args]
+            return ast.Call(ast.Name(function), parts, [])
     if isinstance(node, ast.Name | ast.Subscript | ast.Attribute | ast.Call):
         segment = ast.get_source_segment(text, node)
         if segment:
-            return segment
+            names.add(segment)
+            return ast.Name(segment)
     raise _Unknown
 
 
-def _evaluate(node: ast.expr, text: str, values: Mapping[str, Number]) -> Any:
+def _function(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Number]) -> Any:
+    if isinstance(node, ast.Name):
+        if node.id not in values:
+            raise _Unknown
+        return values[node.id]
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.BinOp):
-        left, right = _evaluate(node.left, text, values), _evaluate(node.right, text, values)
+        left, right = _evaluate(node.left, values), _evaluate(node.right, values)
         if isinstance(node.op, ast.Pow):
             if abs(right) > _MAX_POWER or abs(left) > 2**63:
                 raise _Unknown
             return left**right
         return _BINARY[type(node.op)](left, right)
     if isinstance(node, ast.UnaryOp):
-        operand = _evaluate(node.operand, text, values)
+        operand = _evaluate(node.operand, values)
         return not operand if isinstance(node.op, ast.Not) else -operand
     if isinstance(node, ast.BoolOp):
-        parts = [_evaluate(part, text, values) for part in node.values]
+        parts = [_evaluate(part, values) for part in node.values]
         return all(parts) if isinstance(node.op, ast.And) else any(parts)
     if isinstance(node, ast.Compare):
-        terms = [_evaluate(part, text, values) for part in (node.left, *node.comparators)]
+        terms = [_evaluate(part, values) for part in (node.left, *node.comparators)]
         return all(
             _COMPARE[type(op)](left, right)
             for op, left, right in zip(node.ops, terms, terms[1:], strict=False)
         )
-    if isinstance(node, ast.Call) and (function := _FUNCTIONS.get(ast.unparse(node.func))):
-        return function(*(_evaluate(part, text, values) for part in node.args))
-    name = _name(node, text)
-    if name not in values:
+    if not isinstance(node, ast.Call):
         raise _Unknown
-    return values[name]
+    return _FUNCTIONS[_function(node)](*(_evaluate(part, values) for part in node.args))

@@ -48,7 +48,7 @@ def test_all_outputs_at_once(trace: Trace, tmp_path: Path) -> None:
         *("--markdown", tmp_path / "comment.md"),
         *("--json", tmp_path / "advice.json"),
         *("--parquet", tmp_path / "tables"),
-        *("--keep-tlparse", tmp_path / "tlparse"),
+        *("--full", tmp_path / "tlparse"),
     )
     assert result.exit_code == 0
     assert result.output == ""

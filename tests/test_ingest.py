@@ -282,7 +282,7 @@ def test_no_temporary_directory_stays(
 
 
 def test_what_tlparse_wrote_is_kept_on_request(trace: Trace, tmp_path: Path) -> None:
-    ingest([trace("2.13.0", "s01_batch_dim")], keep=tmp_path / "kept")
+    ingest([trace("2.13.0", "s01_batch_dim")], full=tmp_path / "kept")
     assert (tmp_path / "kept" / "log_0" / "index.html").is_file()
 
 

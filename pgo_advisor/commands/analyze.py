@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     help="Write the tables as Parquet files into a new directory.",
 )
 @click.option(
-    "--keep-tlparse",
-    "keep",
+    "--full",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Keep what tlparse wrote in a new directory; its report of a log is log_N/index.html.",
+    help="Write tlparse's own report of each whole log, too, into a new directory: log_N/index.html.",
 )
 @click.option(
     "--patch",
@@ -56,7 +55,7 @@ def analyze(
     markdown: Path | None,
     json_: Path | None,
     parquet: Path | None,
-    keep: Path | None,
+    full: Path | None,
     patched: bool,
     maps: tuple[PathMap, ...],
     repo_url: str | None,
@@ -67,10 +66,10 @@ def analyze(
     from pgo_advisor.files import check_new_directory
 
     reports = Reports(html, markdown, json_, force=force, quiet=quiet, inputs=paths)
-    for directory in (parquet, keep):
+    for directory in (parquet, full):
         if directory is not None:
             check_new_directory(directory)
-    analysis = run_analysis(paths, torch_version, timeout, keep)
+    analysis = run_analysis(paths, torch_version, timeout, full)
     reports.write(analysis, patch=analysis.patch(maps=maps) if patched else None, repo_url=repo_url)
     if parquet is not None:
         analysis.tables.to_parquet(parquet)

@@ -41,7 +41,7 @@ def tlparse_timeout(command: Command) -> Command:
         default=TLPARSE_TIMEOUT,
         show_default=True,
         metavar="SECONDS",
-        help="Time that tlparse may take for one log.",
+        help="Time that each run of tlparse may take.",
     )(command)
 
 
@@ -120,7 +120,12 @@ class Reports:
         from pgo_advisor.files import write_text
 
         renderings: tuple[Callable[[], str], ...] = (
-            partial(analysis.to_html, patch=patch, repo_url=repo_url),
+            partial(
+                analysis.to_html,
+                patch=patch,
+                repo_url=repo_url,
+                directory=self._paths[0] and self._paths[0].parent,
+            ),
             partial(analysis.to_markdown, patch=patch, repo_url=repo_url),
             analysis.to_json,
         )
@@ -157,6 +162,14 @@ def inputs(command: Command) -> Command:
             show_default=True,
             metavar="GIB",
             help="Most that archives may unpack to; a larger one allows more members and a higher ratio.",
+            expose_value=False,
+            callback=_remember,
+        ),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS|local",
+            help="Have the logs read by a Dask cluster, as tcp://scheduler:8786, whose workers see the same "
+            "paths.",
             expose_value=False,
             callback=_remember,
         ),
@@ -203,7 +216,7 @@ def source_maps(command: Command) -> Command:
 
 
 def run_analysis(
-    paths: tuple[str, ...], torch_version: str | None, timeout: float, keep: Path | None = None
+    paths: tuple[str, ...], torch_version: str | None, timeout: float, full: Path | None = None
 ) -> Analysis:
     """The analysis that the options of `inputs` ask for, with a progress bar if it takes long."""
     from pgo_advisor.analysis import analyze
@@ -218,7 +231,8 @@ def run_analysis(
                 job=told[_KEY.format("job")],
                 timeout=timeout,
                 limits=Limits.of_gib(told[_KEY.format("unpack_limit")]),
-                keep=keep,
+                full=full,
+                cluster=told[_KEY.format("cluster")],
                 progress=progress,
             )
         except ValueError as error:

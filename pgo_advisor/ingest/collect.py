@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 from pgo_advisor.ingest.graph_text import graph_path
@@ -61,9 +64,11 @@ class Compile:
 class LogRecords:
     """The compiles of one log, in the order in which they began, and what was lost of them."""
 
-    def __init__(self, directory: Path) -> None:
-        """Reads a directory that `tlparse -o` wrote for one log, with raw.jsonl (0.3.45 or later)."""
-        self.directory = directory
+    def __init__(self, directories: Sequence[Path]) -> None:
+        """Reads what `tlparse -o` wrote for one log, or for the parts of it that `prefilter` made.
+
+        Each directory has a raw.jsonl (0.3.45 or later).
+        """
         self.strings = Strings()
         self.rank: int | None = None
         self.generation = 0
@@ -73,7 +78,7 @@ class LogRecords:
         self.compiles: list[Compile] = []
         self._current: dict[tuple[int | None, int, int], Compile] = {}
         self._frames: dict[tuple[int, int | None, int], int] = {}
-        for record in read_records(directory / "raw.jsonl"):
+        for record, self._directory in _in_order(directories):
             if record is None:
                 self.undecodable += 1
             else:
@@ -81,13 +86,13 @@ class LogRecords:
 
     def _read(self, record: Record) -> None:
         if record.string_table is not None:
-            self.strings.set(record.string_table)
+            self.strings.add(record.string_table)
         if record.rank is not None:
             self.rank = record.rank
-        if record.frame_id is None or record.frame_compile_id is None:
+        artifact = record.artifact.name if record.artifact else None
+        if record.frame_id is None or record.frame_compile_id is None or not record.is_read:
             return
         ids = (record.compiled_autograd_id, record.frame_id, record.frame_compile_id)
-        artifact = record.artifact.name if record.artifact else None
         begins = bool(record.dynamo_start) or artifact == "recompile_reasons"
         compile_ = self._compile(ids, begins or record.compilation_metrics is not None)
         if record.attempt > compile_.attempt_number:
@@ -150,8 +155,8 @@ class LogRecords:
 
     def _payload(self, record: Record) -> str:
         if record.payload_filename:
-            path = (self.directory / record.payload_filename).resolve()
-            if path.is_relative_to(self.directory.resolve()):
+            path = (self._directory / record.payload_filename).resolve()
+            if path.is_relative_to(self._directory.resolve()):
                 try:
                     return path.read_text("utf-8", errors="replace")
                 except OSError:
@@ -172,3 +177,19 @@ class LogRecords:
                 f"(first: {unfinished[0]})"
             )
         return losses
+
+
+def _in_order(directories: Sequence[Path]) -> Iterable[tuple[Record | None, Path]]:
+    """The records of all parts as they were in the log, each with its directory."""
+    if len(directories) == 1:
+        return ((record, directories[0]) for record in read_records(directories[0] / "raw.jsonl"))
+    parts = (_placed(directory) for directory in directories)
+    return (placed[1:] for placed in heapq.merge(*parts, key=itemgetter(0)))
+
+
+def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Path]]:
+    place = 0
+    for record in read_records(directory / "raw.jsonl"):
+        if record is not None:
+            place = record.lineno
+        yield place, record, directory

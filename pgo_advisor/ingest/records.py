@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from pgo_advisor.ingest.pgo_text import PGO_ARTIFACTS
+
 
 class StackFrame(msgspec.Struct):
     """`torch/_logging/structured.py`, `from_traceback`: `filename` indexes the string table."""
@@ -125,6 +127,7 @@ class Record(msgspec.Struct):
     frame_compile_id: int | None = None
     attempt: int = 0
     rank: int | None = None
+    lineno: int = 0
     payload_filename: str | None = None
     string_table: list[str | None] | None = None
     artifact: Artifact | None = None
@@ -139,6 +142,23 @@ class Record(msgspec.Struct):
     compilation_metrics: Metrics | None = None
     bwd_compilation_metrics: Metrics | None = None
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it is of one of these kinds, and if an artifact, one that is read."""
+        if self.artifact is not None:
+            return self.artifact.name in READ_ARTIFACTS
+        return any(getattr(self, kind) is not None for kind in READ_KINDS)
+
+
+_ENVELOPE = {
+    *("compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "rank"),
+    *("lineno", "payload_filename", "string_table"),
+}
+READ_KINDS = frozenset(field.name for field in msgspec.structs.fields(Record)) - _ENVELOPE
+"""The kinds of records that are read; the prefilter drops all others."""
+
+READ_ARTIFACTS = frozenset({"recompile_reasons", "dynamo_graph_break_reason", *PGO_ARTIFACTS})
+"""The artifacts that are."""
 
 _decode = msgspec.json.Decoder(Record).decode
 _decode_stack = msgspec.json.Decoder(Stack).decode

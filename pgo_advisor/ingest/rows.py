@@ -47,9 +47,9 @@ class LogRows:
 Row = dict[str, Any]
 
 
-def read_log(directory: Path) -> LogRows:
-    """Reads a directory that `tlparse -o` wrote for one log (with raw.jsonl, so tlparse >= 0.3.45)."""
-    records = LogRecords(directory)
+def read_log(*directories: Path) -> LogRows:
+    """Reads what `tlparse -o` wrote for one log, or for its parts (with raw.jsonl, so tlparse >= 0.3.45)."""
+    records = LogRecords(directories)
     strings = records.strings
     frames: dict[int, list[Compile]] = defaultdict(list)
     for compile_ in records.compiles:

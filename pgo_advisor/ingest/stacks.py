@@ -42,10 +42,15 @@ class Strings:
     """The string table of a log: stacks name files by number."""
 
     def __init__(self) -> None:
-        self._strings: Sequence[str | None] = ()
+        self._strings: list[str | None] = []
 
-    def set(self, strings: Sequence[str | None]) -> None:
-        self._strings = strings
+    def add(self, strings: Sequence[str | None]) -> None:
+        """Adds a table of a part of the log, with None for what that part lacks."""
+        lacking = len(strings) - len(self._strings)
+        self._strings += [None] * lacking
+        for number, string in enumerate(strings):
+            if string is not None:
+                self._strings[number] = string
 
     def file(self, frame: StackFrame) -> str:
         """The frame's file; `<unknown>` where the table lacks it."""

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -24,8 +25,8 @@ _running: set[subprocess.Popen[bytes]] = set()
 _INSTALL = "install it with: pip install 'tlparse>=0.3.45'"
 
 
-class TlparseTimeout(TlparseError):
-    """tlparse was still running when its time was over."""
+class TlparseStopped(TlparseError):
+    """tlparse was ended: its time was over, or it was killed."""
 
 
 @cache
@@ -51,21 +52,15 @@ def find_tlparse() -> Path:
     return Path(name)
 
 
-def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
-    """Runs tlparse on one log into `output`, which must not exist, and returns what it said was lost.
+def run_tlparse(log: Path, output: Path, *, timeout: float, plain: bool = True) -> Counter[str]:
+    """Runs tlparse on one log into `output`, which must not exist; how many of what it said was lost.
 
-    `timeout` is in seconds. Raises TlparseError if tlparse fails or writes no raw.jsonl, TlparseTimeout if it
-    is still running then.
+    `timeout` is in seconds; `plain` leaves out highlighting, which takes as long as the rest. Raises
+    TlparseError if tlparse fails or writes no raw.jsonl, TlparseStopped if it is still running then.
     """
-    command: list[str | Path] = [
-        find_tlparse(),
-        log,
-        "-o",
-        output,
-        "--overwrite",
-        "--no-browser",
-        "-p",
-    ]
+    command: list[str | Path] = [find_tlparse(), log, "-o", output, "--overwrite", "--no-browser"]
+    if plain:
+        command.append("-p")
     try:
         with tempfile.TemporaryFile() as stderr:
             process = subprocess.Popen(  # noqa: S603
@@ -80,11 +75,13 @@ def run_tlparse(log: Path, output: Path, *, timeout: float) -> list[str]:
                 _running.discard(process)
             messages = _ends(stderr)
     except subprocess.TimeoutExpired as error:
-        raise TlparseTimeout(
+        raise TlparseStopped(
             f"tlparse was stopped after {timeout:g} s on {log}; give --tlparse-timeout a larger number"
         ) from error
     except OSError as error:
         raise TlparseError(f"tlparse could not be run: {_why(error)}") from error
+    if code < 0:
+        raise TlparseStopped(f"tlparse was killed on {log} (signal {-code}); too little memory?")
     if code:
         raise TlparseError(f"tlparse failed on {log}: {_first_error(messages)}")
     if not (output / "raw.jsonl").is_file():
@@ -117,9 +114,9 @@ def _first_error(messages: str) -> str:
     return (told or ["it said nothing"])[0][:300]
 
 
-def _lost(messages: str) -> list[str]:
+def _lost(messages: str) -> Counter[str]:
     """What the line `Stats { ok: 142, fail_json: 1 }` counts as not read."""
-    lost = []
+    lost: Counter[str] = Counter()
     if stats := re.search(r"Stats \{(.*?)\}", messages):
         counts = dict(re.findall(r"(\w+): (\d+)", stats[1]))
         for name, meaning in {
@@ -131,6 +128,5 @@ def _lost(messages: str) -> list[str]:
             "fail_dynamo_guards_json": "guard lists are no JSON",
             "fail_key_conflict": "payloads were in conflict with another of the same name",
         }.items():
-            if counts.get(name):
-                lost.append(f"{counts[name]} {meaning}")
-    return lost
+            lost[meaning] += int(counts.get(name, 0))
+    return +lost

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Any
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.history import rows
-from pgo_advisor.patch.result import Patch
 from pgo_advisor.render import charts
 from pgo_advisor.render.charts import FIRST, CompileRow
 from pgo_advisor.render.measured import sentences, table
-from pgo_advisor.render.patch import html_section
 from pgo_advisor.render.report import (
     VERDICTS,
     alike,
@@ -25,6 +26,9 @@ from pgo_advisor.render.report import (
 from pgo_advisor.render.templates import environment, inlined
 from pgo_advisor.rules import RULES
 
+if TYPE_CHECKING:
+    from pgo_advisor.patch import Patch
+
 MOST_COMPILES = 500
 _MOST_FRAMES = 100
 _MOST_ADVICE = 100
@@ -34,15 +38,24 @@ _MOST_MEASURED = 100
 
 
 def render_html(
-    analysis: Analysis, *, patch: Patch | None = None, repo_url: str | None = None
+    analysis: Analysis,
+    *,
+    patch: Patch | None = None,
+    repo_url: str | None = None,
+    directory: Path | None = None,
 ) -> str:
     """One self-contained page. It loads nothing: its policy allows only its own style and script.
 
-    A `patch` that changes something takes the snippet's place, its files linked to where `repo_url` has them (`https://…/blob/main`).
+    A `patch` that changes something takes the snippet's place, its files linked to where `repo_url` has
+    them (`https://…/blob/main`). tlparse's reports are linked as from a page in `directory`.
     """
     style, script = inlined("report.css"), inlined("report.js")
+    section = None
     if patch:
+        from pgo_advisor.render.patch import html_section
+
         style += inlined("patch.css")
+        section = html_section(patch, repo_url)
     compiles = compile_rows(analysis)
     shown = compiles
     if len(compiles) > MOST_COMPILES:
@@ -67,7 +80,11 @@ def render_html(
             more_groups=max(0, len(groups) - _MOST_ADVICE),
             findings=analysis.findings[:_MOST_FINDINGS],
             snippet=analysis.snippet(),
-            patch_section=html_section(patch, repo_url) if patch else None,
+            patch_section=section,
+            reports=[
+                quote(Path(os.path.relpath(report, directory)).as_posix())
+                for report in analysis.reports
+            ],
             patched=bool(patch and patch.diff),
             unbacked=unbacked_export(analysis),
             timeline=timeline,

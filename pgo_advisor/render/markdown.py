@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.findings import Finding, FrameReport, Recompile, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.measured import Measured
-from pgo_advisor.patch.result import Patch
 from pgo_advisor.render.markdown_text import code, fenced, prose
 from pgo_advisor.render.measured import TOTALS, sentences, table
-from pgo_advisor.render.patch import markdown_section
 from pgo_advisor.render.report import (
     VERDICTS,
     Alike,
@@ -24,6 +22,9 @@ from pgo_advisor.render.report import (
     unbacked_export,
 )
 from pgo_advisor.render.text import count, duration, saved
+
+if TYPE_CHECKING:
+    from pgo_advisor.patch import Patch
 
 LIMIT = 65_536
 """GitHub's limit for a comment, in characters; counted here as UTF-16 does, which is never less."""
@@ -51,7 +52,11 @@ def render_markdown(
     Its first line is a marker by which the comment is found again, to be replaced. A `patch` that
     changes something takes the snippet's place, see `render_html`.
     """
-    patched = markdown_section(patch, repo_url) if patch else ""
+    patched = ""
+    if patch:
+        from pgo_advisor.render.patch import markdown_section
+
+        patched = markdown_section(patch, repo_url)
     text = "".join(_answer(analysis, patched, snippet=not (patch and patch.diff)))
     sections = list(_details(analysis))
     for number, folded in enumerate(sections):

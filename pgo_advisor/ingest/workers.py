@@ -1,0 +1,118 @@
+"""Where tasks run: in threads, on a pool of processes, or on a Dask cluster, all of them `Executor`s."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from typing import TypeVar
+
+from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
+from pgo_advisor.ingest.tlparse import stop_all
+
+Result = TypeVar("Result")
+Task = Callable[[], Result]
+
+_FEW = 4
+"""Threads are done with so many tasks before processes have started."""
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def run_tasks(
+    tasks: Sequence[Task[Result]], cluster: str | None
+) -> Iterator[tuple[int, Result | PgoAdvisorError]]:
+    """Runs the tasks; their numbers with what they gave or why they failed, in the order in which they end.
+
+    `cluster` is the address of a Dask scheduler, or `local` for one of this machine's own; without it, this
+    machine is used. What a killed process was at fails only if it is killed again. Raises ClusterError.
+    """
+    left = dict(enumerate(tasks))
+    while left:
+        with _executor(len(left), cluster) as pool:
+            for number, result in _run(pool, left):
+                del left[number]
+                yield number, result
+        # of what was running when a process was killed, one by one shows which it was
+        for number in list(left)[: cores()]:
+            with _processes(1) as pool:
+                killed = InputError("the process that read it was killed; too little memory?")
+                yield number, dict(_run(pool, {number: left.pop(number)})).get(number, killed)
+
+
+def _run(
+    pool: Executor, tasks: Mapping[int, Task[Result]]
+) -> Iterator[tuple[int, Result | PgoAdvisorError]]:
+    """The same without those whose process was killed."""
+    numbers = {pool.submit(task): number for number, task in tasks.items()}
+    for future in as_completed(numbers):
+        try:
+            yield numbers[future], future.result()
+        except PgoAdvisorError as error:
+            yield numbers[future], error
+        except BrokenExecutor:
+            pass
+
+
+@contextmanager
+def _executor(tasks: int, cluster: str | None) -> Iterator[Executor]:
+    if cluster is not None:
+        context = _dask(cluster)
+    elif tasks <= _FEW:
+        context = _threads(tasks)
+    else:
+        context = _processes(min(tasks, cores()))
+    with context as pool:
+        yield pool
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[Executor]:
+    with ThreadPoolExecutor(number) as pool:
+        try:
+            yield pool
+        except BaseException:
+            # who interrupts an analysis does not wait for tlparse
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop_all()
+            raise
+
+
+@contextmanager
+def _processes(number: int) -> Iterator[Executor]:
+    # the standard library's pool would run the caller's script again in each process
+    from loky import ProcessPoolExecutor
+
+    pool = ProcessPoolExecutor(number)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ClusterError(
+            "--cluster takes Dask; install it with: pip install 'pgo-advisor[cluster]'"
+        ) from error
+    try:
+        place = (
+            LocalCluster(  # type: ignore[no-untyped-call]
+                cores(), threads_per_worker=1, dashboard_address=None
+            )
+            if address == "local"
+            else address
+        )
+        client = Client(place, timeout=10)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from error
+    with client:
+        yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
