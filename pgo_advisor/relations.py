@@ -141,7 +141,7 @@ def parse_relation(text: str) -> Relation | None:
 
 
 def _named(node: ast.expr, text: str, names: set[str]) -> ast.expr:
-    """The node with its names as `ast.Name`s, which are collected; raises _Unknown at what is no arithmetic."""
+    """The node with its names as `ast.Name`s, which are collected. Raises _Unknown."""
     if isinstance(node, ast.Constant):
         if not isinstance(node.value, int | float):
             raise _Unknown

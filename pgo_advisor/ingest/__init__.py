@@ -101,7 +101,11 @@ def ingest(
             *(f"{found[number].shown}: not analysed: {failures[number]}" for number in failures),
         ],
         notes=remarks,
-        reports=sorted(full.glob("log_*/index.html")) if full else [],
+        reports=[
+            page
+            for number in range(len(found) if full else 0)
+            if (page := Path(full or ".", f"log_{number}", "index.html")).exists()
+        ],
     )
 
 
