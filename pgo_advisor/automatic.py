@@ -8,6 +8,7 @@ PyTorch 2.13. The state is updated at each compile only, not at calls that find 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from pgo_advisor.history import Call, Pair, Scalar, Tensor
 
@@ -76,6 +77,7 @@ class AutomaticDynamic:
         return self._scalars[source] == VARIED
 
 
+@lru_cache(maxsize=65_536)
 def inferred_strides(tensor: Tensor) -> tuple[Atom, ...]:
     """The strides, `S(m)` for one that is dim m's stride times its size (`InferStride`)."""
     order = sorted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgo_advisor.findings import Remedy
@@ -24,14 +24,14 @@ class Marking:
 
 def markings(group: Group) -> dict[Pair, Marking]:
     """How each planned pair of the group is declared; members of an equality all in the same way."""
-    partners = _equal_partners(group)
+    partners, constraints = _equal_partners(group), _constraints(group.calls)
     found: dict[Pair, Marking] = {}
     weakened: dict[Pair, str] = {}
     for pair in group.planned:
         reason = _list_only(group, pair)
         if reason is None:
             expression = python_expression(parse(pair.source))
-            why = _weak(group, pair)
+            why = _weak(group, pair, constraints)
             if why:
                 weakened[pair] = why
             remedy = Remedy.maybe_mark_dynamic if why else Remedy.mark_dynamic
@@ -79,7 +79,7 @@ def _list_only(group: Group, pair: Pair) -> str | None:
     return None
 
 
-def _weak(group: Group, pair: Pair) -> str | None:
+def _weak(group: Group, pair: Pair, constraints: Mapping[Pair, str]) -> str | None:
     """Why mark_dynamic could raise where maybe_mark_dynamic does not; None if it does not."""
     values = group.varying[pair]
     if 0 in values or 1 in values:
@@ -91,17 +91,24 @@ def _weak(group: Group, pair: Pair) -> str | None:
         return "no recorded compile had it as a symbol, so the code may constrain it"
     if any(pair in call.pinned for call in compiles):
         return "a recorded compile pinned it"
-    for call in compiles:
-        for relation, duck in call.installed:
-            pairs = {pair_of(name) for name in relation.names}
-            if pair not in pairs or duck or relation.is_lower_bound():
-                continue
-            if relation.is_about_strides():
-                continue
-            equal = relation.equal_names()
-            if equal is None or None in pairs:
-                return f"a guard constrains it: {relation.text}"
+    if pair in constraints:
+        return f"a guard constrains it: {constraints[pair]}"
     return None
+
+
+def _constraints(calls: Iterable[Call]) -> dict[Pair, str]:
+    """The first guard on each symbolic pair that asks more than a lower bound or an equality of inputs."""
+    found: dict[Pair, str] = {}
+    for call in calls:
+        for relation, duck in call.installed:
+            if duck or relation.is_lower_bound() or relation.is_about_strides():
+                continue
+            pairs = {pair_of(name) for name in relation.names}
+            if relation.equal_names() is None or None in pairs:
+                for pair in pairs:
+                    if pair is not None and pair in call.symbolic:
+                        found.setdefault(pair, relation.text)
+    return found
 
 
 def _equal_partners(group: Group) -> dict[Pair, list[Pair]]:

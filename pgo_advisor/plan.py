@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pgo_advisor.guarding import Marked
 from pgo_advisor.history import Call, Frame, Pair, pair_of
@@ -33,6 +34,30 @@ class Plan:
 
     def saved_by(self, pair: Pair) -> tuple[Range, float]:
         """Compiles and seconds that the job would lose without this pair, the others being declared."""
+        alike = self._alike[pair]
+        if alike not in self._saved:
+            self._saved[alike] = self._lost_without(pair)
+        return self._saved[alike]
+
+    @cached_property
+    def _saved(self) -> dict[object, tuple[Range, float]]:
+        return {}
+
+    @cached_property
+    def _alike(self) -> dict[Pair, object]:
+        """What tells the pairs apart whose loss can differ: their values, and what guards say of them."""
+        history = {pair: hash(_history(pair, self.predictors)) for pair in self.pairs}
+        guards: dict[Pair, list[object]] = defaultdict(list)
+        for predictor in self.predictors.values():
+            for call in predictor.calls:
+                for relation in (*(relation for relation, _ in call.installed), *call.decisions):
+                    if not relation.is_lower_bound():
+                        names = {n: pair_of(call.symbols.get(n, n)) for n in relation.names}
+                        for pair, text in _as_each_sees_it(relation.text, names, history):
+                            guards[pair].append((call.compile, text))
+        return {pair: (history[pair], tuple(guards[pair])) for pair in self.pairs}
+
+    def _lost_without(self, pair: Pair) -> tuple[Range, float]:
         saved, seconds = Range(0, 0), 0.0
         for key, predictor in self.predictors.items():
             if predictor.concerns(pair):
@@ -43,6 +68,18 @@ class Plan:
                 saved += Range(gain if certain else min(gain, 0), gain)
                 seconds += max(0.0, saved_seconds(with_pair) - saved_seconds(without))
         return saved, seconds
+
+
+def _as_each_sees_it(
+    text: str, names: Mapping[str, Pair | None], history: Mapping[Pair, int]
+) -> Iterator[tuple[Pair, str]]:
+    """A guard with its pairs' values for their names, for each of them with its own name left out."""
+    known = {name: pair for name, pair in names.items() if pair and pair in history}
+    for own, pair in known.items():
+        seen = text
+        for name in sorted(known, key=len, reverse=True):
+            seen = seen.replace(name, "?" if name == own else f"<{history[known[name]]}>")
+        yield pair, seen
 
 
 def declaration(pairs: Iterable[Pair], *, by_dim: bool = True) -> Marked:

@@ -63,7 +63,10 @@ def _statements(members: list[Advice]) -> Iterator[str]:
     for advice in members:
         if advice.pair in done:
             continue
-        group = [other for other in members if other is advice or other.pair in advice.together]
+        group = [advice]
+        if advice.together:
+            equal = {advice.pair, *advice.together}
+            group = [other for other in members if other.pair in equal]
         if len(group) > 1:
             yield from _comment("The code requires these to be equal: mark all of them or none.")
         for item in group:
