@@ -222,9 +222,15 @@ _UNSEEN = (
 
 def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> Iterator[Advice]:
     marks = {group.id: markings(group) for group in groups}
+    with_source: dict[str, set[str]] = defaultdict(set)
+    for group in groups:
+        for call in group.calls:
+            for source in (*call.tensors, *call.scalars):
+                with_source[source].add(group.id)
     advice = []
     for pair in plan.pairs:
         concerned = [group for group in groups if pair in marks[group.id]]
+        touched = with_source[pair.source].difference(group.id for group in concerned)
         saved, seconds = plan.saved_by(pair)
         unseen = () if saved.high else (_UNSEEN,)
         if unseen:
@@ -255,15 +261,7 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
                         *unseen,
                         *dict.fromkeys(text for group in inside for text in prices(group, pair)),
                     ),
-                    also_touches=tuple(
-                        group.id
-                        for group in groups
-                        if group not in concerned
-                        and any(
-                            pair.source in c.tensors or pair.source in c.scalars
-                            for c in group.calls
-                        )
-                    ),
+                    also_touches=tuple(group.id for group in groups if group.id in touched),
                 )
             )
     yield from sorted(advice, key=lambda item: -item.saved_seconds)

@@ -7,6 +7,7 @@ names the source that it guards, below it a line for each leaf guard, indented b
 from __future__ import annotations
 
 import re
+import sys
 from typing import NamedTuple
 
 _LINE = re.compile(r"((?:\| )*)\+- (.*)", re.DOTALL)
@@ -80,14 +81,15 @@ def parse_guards(text: str) -> GuardTree:
             continue
         depth, content = len(match[1]) // 2, match[2]
         if manager := _MANAGER.match(content):
-            sources[depth] = content[manager.end() :].partition(", accessed_by=")[0]
+            sources[depth] = sys.intern(content[manager.end() :].partition(", accessed_by=")[0])
         elif leaf := _LEAF.fullmatch(content):
             _add_leaf(tree, leaf[1], sources.get(depth - 1, ""), leaf[2])
     return tree
 
 
 def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
-    guard, comment = split_comment(body)
+    # a function's compiles have nearly all of their guards in common
+    guard, comment = map(sys.intern, split_comment(body))
     if kind in _SHAPE_GUARDS:
         if alias := _SAME.fullmatch(guard):
             tree.leaves.append(Leaf("ALIAS", guard, "True"))

@@ -7,6 +7,7 @@ over, so a log of a later release still decodes. Written by `torch/_logging/_int
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,12 @@ class Metrics(msgspec.Struct):
     dynamo_config: str | None = None
     inductor_config: str | None = None
     pytorch_version: str | None = None
+
+    def __post_init__(self) -> None:
+        # tens of kB, the same in all compiles of a process
+        for name in ("compiler_config", "dynamo_config", "inductor_config"):
+            if (text := getattr(self, name)) is not None:
+                setattr(self, name, sys.intern(text))
 
     @property
     def seconds(self) -> float | None:
