@@ -12,6 +12,7 @@ file mapped: who truncates a mapped file ends its reader.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -63,24 +64,26 @@ def prefilter(log: Path, directory: Path) -> Filtered:
     """Writes the parts into `directory`, which must not exist. Raises OSError."""
     directory.mkdir(parents=True)
     with log.open("rb") as file:
-        large = log.stat().st_size > _PART
-        filter_ = _Filter(directory, large=large)
+        # it may grow while it is read
+        size = os.fstat(file.fileno()).st_size
+        filter_ = _Filter(directory, large=size > _PART)
         try:
-            for begins, content in _segments(file):
+            for begins, content in _segments(file, size):
                 filter_.take(content, begins=begins)
         finally:
             filter_.close()
     return filter_.filtered()
 
 
-def _segments(log: BinaryIO) -> Iterator[tuple[bool, bytes]]:
-    """The log in pieces: each line that does not begin with a tab, with all that do after it.
+def _segments(log: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
+    """The first `size` bytes in pieces: each line that does not begin with a tab, with all that do after it.
 
     The bool says whether it is the beginning of one, with its header as a whole; a long one comes in several.
     """
     rest, begins, ended = b"", True, False
     while not ended:
-        block = log.read(_BLOCK)
+        block = log.read(min(_BLOCK, size))
+        size -= len(block)
         ended = not block
         data = rest + block
         starts = _starts(data)
@@ -95,7 +98,7 @@ def _segments(log: BinaryIO) -> Iterator[tuple[bool, bytes]]:
         for start, stop in pairwise([0, *sure, end]):
             if start < stop:
                 yield begins or start > 0, data[start:stop]
-        begins = len(sure) < len(starts) if end else begins
+        begins = end in starts[max(0, len(sure) - 1) :] if end else begins
         rest = data[end:]
 
 
@@ -209,17 +212,19 @@ class _Writer:
         self.parts: list[Path] = []
         self._apart: BinaryIO | None = None
         self._part: BinaryIO | None = None
+        self._full = 0
 
     def file(self, *, apart: bool) -> BinaryIO:
         if apart:
             self._apart = self._apart or self._new()
             return self._apart
-        if self._part is not None and self._part.tell() > _PART:
+        if self._part is not None and self._part.tell() > self._full:
             self._part.close()
             self._part = None
         if self._part is None:
             self._part = self._new()
             self._part.writelines(self.strings)
+            self._full = self._part.tell() + max(_PART, self._part.tell())
         return self._part
 
     def _new(self) -> BinaryIO:

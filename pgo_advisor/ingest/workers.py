@@ -17,6 +17,7 @@ Task = Callable[[], Result]
 
 _FEW = 4
 """Threads are done with so many tasks before processes have started."""
+_KILLED = "the process that read it was killed; too little memory?"
 
 
 def cores() -> int:
@@ -41,8 +42,8 @@ def run_tasks(
         # of what was running when a process was killed, one by one shows which it was
         for number in list(left)[: cores()]:
             with _processes(1) as pool:
-                killed = InputError("the process that read it was killed; too little memory?")
-                yield number, dict(_run(pool, {number: left.pop(number)})).get(number, killed)
+                alone = dict(_run(pool, {number: left.pop(number)}))
+                yield number, alone.get(number, InputError(_KILLED))
 
 
 def _run(
@@ -57,6 +58,14 @@ def _run(
             yield numbers[future], error
         except BrokenExecutor:
             pass
+        except _killed_worker():
+            yield numbers[future], InputError(_KILLED)
+
+
+def _killed_worker() -> tuple[type[BaseException], ...]:
+    """What Dask raises for a task that it has tried on several workers, which all were killed."""
+    distributed = sys.modules.get("distributed")
+    return (distributed.KilledWorker,) if distributed else ()
 
 
 @contextmanager

@@ -1,0 +1,116 @@
+"""Where logs are read changes nothing of what is read, and a process that is killed loses no other's log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from conftest import Trace
+
+import pgo_advisor
+from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
+from pgo_advisor.ingest import workers
+from pgo_advisor.ingest.workers import run_tasks
+
+RANKS = 6
+
+
+@pytest.fixture(scope="module")
+def job(trace: Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of one process, as of several ranks, and one log of a rank that is damaged."""
+    directory = tmp_path_factory.mktemp("job")
+    for rank in range(RANKS):
+        name = f"dedicated_log_torch_trace_rank_{rank}_x.log"
+        shutil.copy(trace("2.13.0", "s02_batch_and_seq"), directory / name)
+        with (directory / name).open("a") as log:
+            log.write(f"a line of rank {rank} that is no record\n")
+    return directory
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def fail() -> int:
+    raise InputError("it is damaged")
+
+
+def end(marker: Path | None = None) -> int:
+    """Kills its process; with a marker, the first time only."""
+    if marker is None or not marker.exists():
+        if marker is not None:
+            marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+@pytest.mark.parametrize("number", [2, 9])
+def test_tasks_that_fail_leave_the_others_alone(number: int) -> None:
+    results = dict(run_tasks([*(partial(double, n) for n in range(number)), fail], None))
+    error = results.pop(number)
+    assert isinstance(error, PgoAdvisorError)
+    assert str(error) == "it is damaged"
+    assert results == {n: 2 * n for n in range(number)}
+
+
+def test_tasks_that_kill_their_process(tmp_path: Path) -> None:
+    tasks = [partial(double, n) for n in range(9)]
+    results = dict(run_tasks([*tasks[:4], end, partial(end, tmp_path / "once"), *tasks[4:]], None))
+    error = results.pop(4)
+    assert isinstance(error, InputError)
+    assert "was killed" in str(error)
+    assert sorted(map(str, results.values())) == sorted(map(str, [0, *range(0, 18, 2)]))
+
+
+def test_threads_processes_and_a_cluster_give_the_same(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pooled = pgo_advisor.analyze(job).to_json()
+    clustered = pgo_advisor.analyze(job, cluster="local").to_json()
+    monkeypatch.setattr(workers, "_FEW", RANKS)
+    threaded = pgo_advisor.analyze(job).to_json()
+    assert pooled == clustered == threaded
+    assert pooled.count("neither records nor payloads") == RANKS
+
+
+def test_a_worker_of_a_cluster_that_is_killed(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        tasks = [partial(end, tmp_path / "once"), *(partial(double, n) for n in range(1, 8))]
+        results = dict(run_tasks(tasks, cluster.scheduler_address))
+    assert results == {n: 2 * n for n in range(8)}
+
+
+def test_a_task_that_kills_every_worker_fails_alone() -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        results = dict(run_tasks([end, partial(double, 1)], cluster.scheduler_address))
+    error = results.pop(0)
+    assert isinstance(error, InputError)
+    assert "was killed" in str(error)
+    assert results == {1: 2}
+
+
+def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
+        list(run_tasks([partial(double, 1)], "tcp://127.0.0.1:9"))
+    with pytest.raises(ClusterError, match="no Dask scheduler answers at nowhere at all: "):
+        list(run_tasks([partial(double, 1)], "nowhere at all"))
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"pip install 'pgo-advisor\[cluster\]'"):
+        list(run_tasks([partial(double, 1)], "local"))
+
+
+def test_a_script_without_a_main_guard(job: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(f"import pgo_advisor\nprint(len(pgo_advisor.analyze({str(job)!r}).logs))\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"{RANKS}\n", "")
