@@ -194,6 +194,8 @@ def inputs(command: Command) -> Command:
 def _path_maps(
     context: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[PathMap, ...]:
+    if not values:
+        return ()
     from pgo_advisor.patch import PathMap
 
     parts = [value.rpartition("=") for value in values]
