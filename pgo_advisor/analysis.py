@@ -16,6 +16,7 @@ from pgo_advisor.ingest import Ingested, ingest
 from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range
+from pgo_advisor.processes import ProcessGroup, group_processes
 from pgo_advisor.tables import Tables
 from pgo_advisor.torch_release import TorchRelease
 
@@ -78,6 +79,23 @@ class Analysis:
     def findings(self) -> tuple[Finding, ...]:
         """What no declaration cures, the most expensive first."""
         return self.advised.findings
+
+    @cached_property
+    def processes(self) -> tuple[ProcessGroup, ...]:
+        """The processes in groups of those that compiled alike, the largest first."""
+        return group_processes(self.tables, self.recompiles)
+
+    @cached_property
+    def shown_recompiles(self) -> tuple[tuple[str, Recompile], ...]:
+        """The recompiles of one process of each group, with the ranks of the group in words."""
+        ranks = {group.logs[0]: group.ranks_in_words for group in self.processes}
+        compiles = self.tables.compiles
+        log_of = dict(zip(compiles["compile"].tolist(), compiles["log"].tolist(), strict=True))
+        return tuple(
+            (ranks[log_of[recompile.compile]], recompile)
+            for recompile in self.recompiles
+            if log_of[recompile.compile] in ranks
+        )
 
     @property
     def dynamic_sources(self) -> str:

@@ -20,7 +20,8 @@ class CompileRow(NamedTuple):
     """A compile as the report shows it."""
 
     compile_id: str
-    rank: int | None
+    ranks: str
+    """Of the processes that it stands for, in words."""
     frame: str
     cause: str
     """Kind of its main cause in words; FIRST for a frame's first compile."""
@@ -50,7 +51,7 @@ class Bar(NamedTuple):
 
 class Lane(NamedTuple):
     label: str
-    rank: int | None
+    ranks: str
     bars: list[Bar]
 
 
@@ -60,7 +61,7 @@ class Tick(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """Compiles over time, a lane for each frame (and rank)."""
+    """Compiles over time, a lane for each frame (and group of ranks)."""
 
     lanes: list[Lane]
     ticks: list[Tick]
@@ -81,7 +82,7 @@ def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
     drawn = sorted(timed, key=lambda item: -item[1].seconds)[:_MOST_BARS]
     legend = _legend(row for _, row in drawn)
     css = {entry.cause: entry.css for entry in legend}
-    lanes: dict[tuple[str, int | None], list[Bar]] = defaultdict(list)
+    lanes: dict[tuple[str, str], list[Bar]] = defaultdict(list)
     for start, row in drawn:
         bar = Bar(
             100 * (start - origin) / seconds,
@@ -89,11 +90,11 @@ def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
             css.get(row.cause, "other"),
             row,
         )
-        lanes[row.frame, row.rank].append(bar)
-    shown = [Lane(frame, rank, bars) for (frame, rank), bars in lanes.items()]
+        lanes[row.frame, row.ranks].append(bar)
+    shown = [Lane(frame, ranks, bars) for (frame, ranks), bars in lanes.items()]
     if others := shown[_MOST_LANES:]:
         bars = [bar for lane in others for bar in lane.bars]
-        shown[_MOST_LANES:] = [Lane(f"{len(others)} more", None, bars)]
+        shown[_MOST_LANES:] = [Lane(f"{len(others)} more", "", bars)]
     return Timeline(
         lanes=shown,
         ticks=[Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)],

@@ -21,6 +21,7 @@ from pgo_advisor.render.report import (
     answer,
     change,
     kind_in_words,
+    processes,
     unbacked_export,
 )
 from pgo_advisor.render.templates import environment, inlined
@@ -91,7 +92,9 @@ def render_html(
             colors={entry.cause: entry.css for entry in timeline.legend} if timeline else {},
             compiles=shown,
             all_compiles=len(compiles),
-            ranked=any(row.rank is not None for row in compiles),
+            ranked=any(row.ranks for row in compiles),
+            processes=processes(analysis),
+            one_of_each=any(len(group.logs) > 1 for group in analysis.processes),
             first=FIRST,
             rules=RULES,
             version=pgo_advisor.__version__,
@@ -121,17 +124,20 @@ def _common(analysis: Analysis) -> dict[str, Any]:
 
 
 def compile_rows(analysis: Analysis) -> list[CompileRow]:
-    """All compiles in the order of the trace."""
+    """All compiles in the order of the trace, of processes that compiled alike those of the first."""
+    ranks = {group.logs[0]: group.ranks_in_words for group in analysis.processes}
     again = {recompile.compile: recompile for recompile in analysis.recompiles}
     names = {(frame.file, frame.line, frame.name): frame.id for frame in analysis.frames}
     found = []
     for row in rows(analysis.tables.compiles):
+        if row["log"] not in ranks:
+            continue
         recompile = again.get(row["compile"])
         causes = recompile.causes if recompile else ()
         found.append(
             CompileRow(
                 compile_id=row["compile_id"] or "",
-                rank=row["rank"],
+                ranks=ranks[row["log"]],
                 frame=recompile.frame
                 if recompile
                 else names.get((row["file"], row["line"], row["name"]), row["name"] or "<unknown>"),

@@ -61,6 +61,15 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
         "recompiles": [_recompile(recompile) for recompile in analysis.recompiles],
         "advice": [_advice(advice) for advice in analysis.advice],
         "findings": [_finding(finding) for finding in analysis.findings],
+        "processes": [
+            {
+                "logs": list(group.logs),
+                "ranks": list(group.ranks),
+                "compiles": group.compiles,
+                "differs": list(group.differs),
+            }
+            for group in analysis.processes
+        ],
         "measured": None if analysis.measured is None else measured_dict(analysis.measured),
     }
 

@@ -19,6 +19,7 @@ from pgo_advisor.render.report import (
     change,
     in_words,
     kind_in_words,
+    processes,
     unbacked_export,
 )
 from pgo_advisor.render.text import count, duration, saved
@@ -166,8 +167,10 @@ def _details(analysis: Analysis) -> Iterator[_Folded]:
             "compiles.\n\n",
             [fenced(option, "sh")],
         )
+    if lines := processes(analysis):
+        yield _Folded("Processes", "", [f"- {prose(line, 300)}\n" for line in lines])
     if analysis.recompiles:
-        yield _recompiles(analysis.recompiles)
+        yield _recompiles(analysis.shown_recompiles)
 
 
 def _finding(found: Finding) -> str:
@@ -208,27 +211,27 @@ def _pair(pair: Pair) -> str:
     return code(pair.source, 120) + ("" if pair.dim is None else f" dim {pair.dim}")
 
 
-def _recompiles(recompiles: Sequence[Recompile]) -> _Folded:
-    ranked = any(recompile.rank is not None for recompile in recompiles)
+def _recompiles(recompiles: Sequence[tuple[str, Recompile]]) -> _Folded:
+    ranked = any(ranks for ranks, _ in recompiles)
     rank = ("rank | ", "--:|") if ranked else ("", "")
     return _Folded(
         f"Recompiles ({len(recompiles)})",
         f"| id | {rank[0]}function | what changed | took | with the advice |\n"
         f"|---|{rank[1]}---|---|--:|---|\n",
         [
-            _recompile(recompile, ranked=ranked)
-            for recompile in sorted(recompiles, key=lambda found: -found.seconds)
+            _recompile(recompile, ranks if ranked else None)
+            for ranks, recompile in sorted(recompiles, key=lambda found: -found[1].seconds)
         ],
     )
 
 
-def _recompile(recompile: Recompile, *, ranked: bool) -> str:
+def _recompile(recompile: Recompile, ranks: str | None) -> str:
     changes = []
     for cause in recompile.causes[:4]:
         source = "" if cause.source is None else f" {_pair(Pair(cause.source, cause.dim))}"
         what = f" {code(change(cause), 80)}" if change(cause) else ""
         changes.append(f"{kind_in_words(cause.kind)}{source}{what}")
-    rank = f"{'' if recompile.rank is None else recompile.rank} | " if ranked else ""
+    rank = "" if ranks is None else f"{ranks[:40]} | "
     return (
         f"| {code(recompile.compile_id, 40)} | {rank}{code(recompile.frame, 60)} "
         f"| {'; '.join(changes)} | {duration(recompile.seconds)} "

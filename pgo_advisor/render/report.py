@@ -12,6 +12,7 @@ from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Seen, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.predict import Range
+from pgo_advisor.processes import ProcessGroup
 from pgo_advisor.render.env import render_env
 from pgo_advisor.render.measured import headline, verdict
 from pgo_advisor.render.text import cost, count, saved, span
@@ -59,6 +60,26 @@ def answer(analysis: Analysis) -> Answer:
         f"{cost(totals)}. With {inputs} declared dynamic{goes or ' there are fewer'}. "
         "This is predicted from the recorded calls, not measured.",
     )
+
+
+def processes(analysis: Analysis) -> list[str]:
+    """Which processes of several compiled alike, a sentence for each group; nothing for one process.
+
+    The sentences hold recorded names.
+    """
+    groups = analysis.processes
+    if sum(len(group.logs) for group in groups) < 2:
+        return []
+    return [_processes(group) for group in groups]
+
+
+def _processes(group: ProcessGroup) -> str:
+    number = len(group.logs)
+    words = "one process" if number == 1 else f"{number} processes alike"
+    if group.ranks:
+        words += f" ({'rank' if len(group.ranks) == 1 else 'ranks'} {group.ranks_in_words})"
+    words += f": {count(group.compiles, 'compile')}{' each' if number > 1 else ''}"
+    return "; ".join([words, *group.differs])
 
 
 def in_words(number: Range) -> str:

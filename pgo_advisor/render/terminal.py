@@ -16,6 +16,7 @@ from pgo_advisor.findings import Advice, FrameReport, Recompile, Remedy, Verdict
 from pgo_advisor.measured import Measured, Outcome
 from pgo_advisor.render.measured import headline, sentences
 from pgo_advisor.render.measured import table as measured_table
+from pgo_advisor.render.report import processes
 from pgo_advisor.render.text import (
     cost,
     count,
@@ -30,6 +31,7 @@ from pgo_advisor.render.text import (
 _MOST_FRAMES = 20
 _MOST_ENTRIES = 40
 _MOST_RECOMPILES = 60
+_MOST_GROUPS = 12
 _VERDICTS = {
     Verdict.marking_helps: ("marking helps", "green"),
     Verdict.marking_does_not_help: ("marking does not help", "yellow"),
@@ -141,13 +143,18 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
             body += [Text(one_line(line, 240), style="dim") for line in finding.evidence[:4]]
             body.append(Text(f"pgo-advisor explain {finding.rule}", style="dim"))
             yield Group(title, Padding(Group(*body), (0, 0, 0, 4)))
+    if lines := processes(analysis):
+        yield from _heading("Processes")
+        for line in lines[:_MOST_GROUPS]:
+            yield Text(one_line(line, 300))
+        if len(lines) > _MOST_GROUPS:
+            yield Text(f"and {len(lines) - _MOST_GROUPS} more groups: see --html or --json")
     if analysis.recompiles:
+        shown = analysis.shown_recompiles
         yield from _heading("Recompiles")
-        yield _recompiles(analysis.recompiles[:_MOST_RECOMPILES])
-        if len(analysis.recompiles) > _MOST_RECOMPILES:
-            yield Text(
-                f"and {len(analysis.recompiles) - _MOST_RECOMPILES} more: see --html or --json"
-            )
+        yield _recompiles(shown[:_MOST_RECOMPILES])
+        if len(shown) > _MOST_RECOMPILES:
+            yield Text(f"and {len(shown) - _MOST_RECOMPILES} more: see --html or --json")
 
 
 def _unbacked(analysis: Analysis) -> Iterator[RenderableType]:
@@ -233,8 +240,8 @@ def _remarks(advice: Advice) -> Iterator[str]:
         yield f"the entry also touches {', '.join(advice.also_touches[:6])}, where it does not help"
 
 
-def _recompiles(recompiles: tuple[Recompile, ...]) -> Table:
-    ranked = any(recompile.rank is not None for recompile in recompiles)
+def _recompiles(recompiles: tuple[tuple[str, Recompile], ...]) -> Table:
+    ranked = any(ranks for ranks, _ in recompiles)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     if ranked:
         table.add_column("rank", justify="right")
@@ -243,8 +250,8 @@ def _recompiles(recompiles: tuple[Recompile, ...]) -> Table:
     table.add_column("function", overflow="fold")
     table.add_column("why", overflow="fold")
     table.add_column("", no_wrap=True)
-    for recompile in recompiles:
-        row = [str(recompile.rank)] if ranked else []
+    for ranks, recompile in recompiles:
+        row = [one_line(ranks, 20)] if ranked else []
         row += [recompile.compile_id, duration(recompile.seconds)]
         table.add_row(
             *row,

@@ -1,0 +1,87 @@
+"""Which processes of a job compiled alike: of a thousand ranks, one of each kind has to be looked at."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pgo_advisor.findings import Recompile
+from pgo_advisor.history import UNKNOWN, rows
+from pgo_advisor.tables import Tables
+
+_MOST_FUNCTIONS = 3
+
+
+@dataclass(frozen=True)
+class ProcessGroup:
+    """Processes that compiled the same functions in the same order and for the same causes.
+
+    Sizes and durations may differ.
+    """
+
+    logs: tuple[int, ...]
+    """Keys of the column `log`, in order; the first stands for all."""
+    ranks: tuple[int, ...]
+    """Of these processes, as far as they have one."""
+    compiles: int
+    """Of each."""
+    differs: tuple[str, ...]
+    """What tells it from the largest group, as `f: 3 compiles instead of 2`; at most three."""
+
+    @property
+    def ranks_in_words(self) -> str:
+        """`0 to 6, 9`; empty if no rank is known."""
+        return ", ".join(
+            str(first) if first == last else f"{first} to {last}"
+            for first, last in _runs(self.ranks)
+        )
+
+
+def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[ProcessGroup, ...]:
+    """The processes in groups, the largest first."""
+    causes = {
+        found.compile: tuple((c.kind, c.source, c.dim) for c in found.causes[:1])
+        for found in recompiles
+    }
+    compiles: dict[int, list[object]] = defaultdict(list)
+    functions: dict[int, Counter[str]] = defaultdict(Counter)
+    ranks: dict[int, int] = {}
+    for row in rows(tables.compiles):
+        log, name = row["log"], row["name"] or UNKNOWN
+        what = (name, row["file"], row["line"], row["outcome"], causes.get(row["compile"]))
+        compiles[log].append(what)
+        functions[log][name] += 1
+        if row["rank"] is not None:
+            ranks[log] = row["rank"]
+    groups: dict[object, list[int]] = defaultdict(list)
+    for log, behaviour in compiles.items():
+        groups[tuple(behaviour)].append(log)
+    ordered = sorted(groups.values(), key=lambda logs: (-len(logs), logs))
+    return tuple(
+        ProcessGroup(
+            logs=tuple(logs),
+            ranks=tuple(sorted({ranks[log] for log in logs if log in ranks})),
+            compiles=len(compiles[logs[0]]),
+            differs=tuple(_differs(functions[logs[0]], functions[ordered[0][0]])),
+        )
+        for logs in ordered
+    )
+
+
+def _differs(own: Counter[str], common: Counter[str]) -> Iterator[str]:
+    names = [name for name in {**own, **common} if own[name] != common[name]]
+    for name in names[:_MOST_FUNCTIONS]:
+        yield f"{name}: {own[name]} compile{'' if own[name] == 1 else 's'} instead of {common[name]}"
+    if len(names) > _MOST_FUNCTIONS:
+        yield f"{len(names) - _MOST_FUNCTIONS} more functions"
+    if not names and own is not common:
+        yield "the same numbers of compiles, in another order or for other causes"
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Numbers in order as first and last of each run without a gap."""
+    for _, run in groupby(enumerate(numbers), key=lambda place: place[1] - place[0]):
+        members = [number for _, number in run]
+        yield members[0], members[-1]
