@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
-from pgo_advisor.ingest import Ingested, ingest
+from pgo_advisor.ingest.job import Ingested, ingest
 from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.measured import Measured
 from pgo_advisor.predict import Range

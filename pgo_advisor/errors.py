@@ -24,6 +24,10 @@ class InputError(PgoAdvisorError):
     exit_code = 3
 
 
+class NothingFoundError(InputError):
+    """A path that is there and can be read, but holds nothing that can be analysed."""
+
+
 class NoCompileError(InputError):
     """The logs are in order, but torch.compile compiled nothing."""
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from pgo_advisor.errors import InterruptedRunError, NoCompileError
 from pgo_advisor.files import remove_directory
 from pgo_advisor.history import rows
-from pgo_advisor.ingest import ingest
+from pgo_advisor.ingest.job import ingest
 from pgo_advisor.record import Recorded, record
 
 

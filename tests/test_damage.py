@@ -16,7 +16,7 @@ from conftest import Trace
 from test_unpack import assert_same
 
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest import ingest
+from pgo_advisor.ingest.job import ingest
 
 
 def records(log: Path) -> list[bytes]:

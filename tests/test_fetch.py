@@ -12,7 +12,7 @@ import pytest
 from conftest import TRACES, Trace
 
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest import ingest
+from pgo_advisor.ingest.job import ingest
 from pgo_advisor.limits import Limits
 
 fsspec = pytest.importorskip("fsspec")

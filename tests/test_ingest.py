@@ -16,7 +16,8 @@ import pytest
 from conftest import Trace, recorded
 
 from pgo_advisor.errors import InputError, OutputError, TlparseError
-from pgo_advisor.ingest import ingest, tlparse
+from pgo_advisor.ingest import tlparse
+from pgo_advisor.ingest.job import ingest
 from pgo_advisor.tables import COLUMNS, INTS, Tables
 
 

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 
 import pgo_advisor
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest import ingest
+from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.mega_cache import is_mega_cache, pgo_states
 from pgo_advisor.ingest.pgo_pickle import Refused, read_code_state
 

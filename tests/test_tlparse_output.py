@@ -12,7 +12,7 @@ from test_unpack import assert_same
 
 import pgo_advisor
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest import ingest
+from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.tlparse import find_tlparse
 
 

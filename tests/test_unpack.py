@@ -18,7 +18,8 @@ import pytest
 from conftest import Trace
 
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest import Ingested, ingest, tlparse
+from pgo_advisor.ingest import tlparse
+from pgo_advisor.ingest.job import Ingested, ingest
 from pgo_advisor.limits import Limits
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import signal
@@ -16,6 +17,8 @@ from conftest import Trace
 import pgo_advisor
 from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
 from pgo_advisor.ingest import workers
+from pgo_advisor.ingest.job import ingest
+from pgo_advisor.ingest.tlparse import run_tlparse
 from pgo_advisor.ingest.workers import run_tasks
 
 RANKS = 6
@@ -77,6 +80,29 @@ def test_threads_processes_and_a_cluster_give_the_same(
     threaded = pgo_advisor.analyze(job).to_json()
     assert pooled == clustered == threaded
     assert pooled.count("neither records nor payloads") == RANKS
+
+
+def test_a_cluster_reads_remote_logs_where_they_lie(job: Path, tmp_path: Path) -> None:
+    place = tmp_path / "bucket" / "run" / "logs"
+    shutil.copytree(job, place)
+    (place / "notes.txt").write_text("nothing to be analysed\n")
+    (place / "empty.log").touch()
+    with gzip.open(place / "dedicated_log_torch_trace_rank_0_x.log.gz", "wb") as packed:
+        packed.write((place / "dedicated_log_torch_trace_rank_0_x.log").read_bytes())
+    (place / "dedicated_log_torch_trace_rank_0_x.log").unlink()
+    run_tlparse(place / "dedicated_log_torch_trace_rank_1_x.log", place / "rank_1", timeout=60)
+    (place / "dedicated_log_torch_trace_rank_1_x.log").unlink()
+    url = (tmp_path / "bucket").as_uri()
+    read = ingest([url], cluster="local")
+    assert read.tables.compiles["rank"].tolist() == [r for r in range(RANKS) for _ in range(3)]
+    name = "dedicated_log_torch_trace_rank_{}_x.log"
+    assert [str(log.relative_to(Path(url, "run", "logs"))) for log in read.logs] == [
+        f"{name.format(0)}.gz/{name.format(0)}",
+        "rank_1",
+        *map(name.format, range(2, RANKS)),
+    ]
+    with pytest.raises(InputError, match="holds nothing that can be analysed"):
+        ingest([f"{url}/run/logs/notes.txt"], cluster="local")
 
 
 def test_a_worker_of_a_cluster_that_is_killed(tmp_path: Path) -> None:

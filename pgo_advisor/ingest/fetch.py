@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -39,7 +41,7 @@ class Fetcher:
         text = os.fspath(given)
         if text == "-":
             return self._spool("standard input", lambda: sys.stdin.buffer)
-        if _URL.match(text):
+        if is_url(text):
             return self._remote(text)
         path = Path(given)
         try:
@@ -77,47 +79,87 @@ class Fetcher:
                 copy.write(chunk)
 
     def _remote(self, url: str) -> Local:
-        shown = _without_secrets(url)
-        try:
-            from fsspec.core import url_to_fs
-        except ImportError as error:
-            raise InputError(
-                f"{shown} is remote: reading it takes fsspec; install it with: "
-                "pip install 'pgo-advisor[remote]'"
-            ) from error
         directory = self._new_directory()
-        try:
-            system, root = url_to_fs(url)
-            if urlsplit(url).scheme in _FILES_ONLY or not system.isdir(root):
+        with _opened(url) as (system, root, shown):
+            if not _is_directory(system, root, url):
                 path = directory / _safe(root.rstrip("/").rpartition("/")[2])
                 with system.open(root, "rb") as source:
                     self._copy(source, path, shown)
                 return Local(path, Path(shown))
-            self._directory_of(system, root, directory, shown)
-        except InputError:
-            raise
-        except FileNotFoundError as error:
-            raise InputError(f"{shown} does not exist, or may not be read") from error
-        except Exception as error:  # each backend has errors of its own
-            why = str(error).partition("\n")[0][:300] or type(error).__name__
-            raise InputError(f"{shown} cannot be read: {why.replace(url, shown)}") from error
-        return Local(directory, Path(shown))
+            for name, below in _files(system, root, shown, self._limits):
+                path = directory.joinpath(*map(_safe, below.split("/")))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with system.open(name, "rb") as source:
+                    self._copy(source, path, shown)
+            return Local(directory, Path(shown))
 
-    def _directory_of(self, system: Any, root: str, directory: Path, shown: str) -> None:
-        names = system.find(root, maxdepth=_MOST_DEPTH)
-        if len(names) > self._limits.members:
-            raise InputError(f"{shown} holds too many files; name the trace directory itself")
-        for name in names:
-            below = name.removeprefix(root.rstrip("/")).strip("/")
-            path = directory.joinpath(*map(_safe, below.split("/")))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with system.open(name, "rb") as source:
-                self._copy(source, path, shown)
+
+def remote_parts(url: str, limits: Limits) -> list[tuple[str, str, str]]:
+    """What at a URL can be read for itself: its URL, the given one as it is shown, and the path below that.
+
+    That is each file, but as a whole each directory that tlparse wrote. Raises InputError.
+    """
+    with _opened(url) as (system, root, shown):
+        if "::" in url or not _is_directory(system, root, url):
+            return [(url, shown, "")]
+        files = _files(system, root, shown, limits)
+        written = {
+            posixpath.dirname(below)
+            for _, below in files
+            if posixpath.basename(below) in {"raw.jsonl", "compile_directory.json"}
+        }
+        parts: dict[str, str] = {}
+        for name, below in files:
+            above = posixpath.dirname(below)
+            while above and above not in written:
+                above = posixpath.dirname(above)
+            whole = above if above in written else below
+            part = name.removesuffix(below) + whole
+            parts[system.unstrip_protocol(part.rstrip("/"))] = whole
+        return [(part, shown, whole) for part, whole in parts.items()]
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[tuple[Any, str, str]]:
+    """The file system of a URL, the path in it, and the URL as it is shown. Raises InputError."""
+    shown = _without_secrets(url)
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise InputError(
+            f"{shown} is remote: reading it takes fsspec; install it with: "
+            "pip install 'pgo-advisor[remote]'"
+        ) from error
+    try:
+        yield (*url_to_fs(url), shown)
+    except InputError:
+        raise
+    except FileNotFoundError as error:
+        raise InputError(f"{shown} does not exist, or may not be read") from error
+    except Exception as error:  # each backend has errors of its own
+        why = str(error).partition("\n")[0][:300] or type(error).__name__
+        raise InputError(f"{shown} cannot be read: {why.replace(url, shown)}") from error
+
+
+def _is_directory(system: Any, root: str, url: str) -> bool:
+    return urlsplit(url).scheme not in _FILES_ONLY and system.isdir(root)
+
+
+def _files(system: Any, root: str, shown: str, limits: Limits) -> list[tuple[str, str]]:
+    """The files below a directory: their names, and these without the directory's."""
+    names = system.find(root, maxdepth=_MOST_DEPTH)
+    if len(names) > limits.members:
+        raise InputError(f"{shown} holds too many files; name the trace directory itself")
+    return [(name, name.removeprefix(root.rstrip("/")).strip("/")) for name in names]
 
 
 def _safe(name: str) -> str:
     name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name)[:200]
     return name if name.strip(".") else "_"
+
+
+def is_url(given: str | os.PathLike[str]) -> bool:
+    return bool(_URL.match(os.fspath(given)))
 
 
 def _without_secrets(url: str) -> str:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pgo_advisor.errors import InputError
+from pgo_advisor.errors import InputError, NothingFoundError
 from pgo_advisor.ingest.console import is_console
-from pgo_advisor.ingest.fetch import Local
+from pgo_advisor.ingest.fetch import Local, remote_parts
 from pgo_advisor.ingest.mega_cache import is_mega_cache
 from pgo_advisor.ingest.pgo_text import is_pgo_text
 from pgo_advisor.ingest.tlparse_parts import is_tlparse_parts
 from pgo_advisor.ingest.unpack import Unpacker, packing
+from pgo_advisor.limits import Limits
 
 _RECORD = re.compile(
     rb"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\n]{0,4096}?\.py:\d+\] \{", re.MULTILINE
@@ -35,7 +36,9 @@ WANTED = (
     "printed"
 )
 
-Kind = Literal["trace", "tlparse", "pgo", "pickle", "mega-cache", "console", "tlparse-parts"]
+Kind = Literal[
+    "trace", "tlparse", "pgo", "pickle", "mega-cache", "console", "tlparse-parts", "remote"
+]
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class Found:
     """One thing to be read.
 
     `rank` is what its name says, if it does. `shown` names it to the user: for what an archive held, the
-    archive's path goes on into it. `job` is the directory below the path that was given.
+    archive's path goes on into it. `job` is the directory below the path that was given. What is remote has
+    to be fetched first, from `url`, and looked at.
     """
 
     kind: Kind
@@ -51,6 +55,7 @@ class Found:
     rank: int | None
     shown: Path
     job: str
+    url: str | None = None
 
 
 class Finder:
@@ -80,7 +85,7 @@ class Finder:
             if path.is_dir():
                 items = list(self._search(path, shown, shown, _MAX_DEPTH))
                 if not items:
-                    raise InputError(
+                    raise NothingFoundError(
                         f"{shown} holds nothing that can be analysed{self._hint(path, shown)}"
                     )
                 return items
@@ -93,7 +98,7 @@ class Finder:
                 unpacked = self._unpacker.unpack(path, kind, shown)
                 items = list(self._search(unpacked, shown, shown, _MAX_DEPTH))
                 if not items:
-                    raise InputError(
+                    raise NothingFoundError(
                         f"{shown} ({kind}) holds nothing that can be analysed"
                         f"{self._hint(unpacked, shown)}"
                     )
@@ -103,10 +108,10 @@ class Finder:
         except OSError as error:
             raise InputError(f"{shown} cannot be read: {error.strerror}") from error
         if not head:
-            raise InputError(
+            raise NothingFoundError(
                 f"{shown} is empty; was the program killed before it compiled anything?"
             )
-        raise InputError(f"{shown} is nothing that can be analysed; name {WANTED}")
+        raise NothingFoundError(f"{shown} is nothing that can be analysed; name {WANTED}")
 
     def _search(self, directory: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
         if (directory / "raw.jsonl").is_file():
@@ -174,6 +179,21 @@ class Finder:
         return f"; name {WANTED}"
 
 
+def remote(url: str, limits: Limits) -> list[Found]:
+    """What is at a URL, in parts that can be read for themselves; nothing of it is fetched.
+
+    Raises InputError.
+    """
+    return [
+        Found("remote", Path(), None, Path(shown, below), _job(below.split("/")[:-1]), part)
+        for part, shown, below in remote_parts(url, limits)
+    ]
+
+
+def _job(directories: Iterable[str]) -> str:
+    return "/".join(name for name in directories if not _OF_ONE_PROCESS.fullmatch(name))
+
+
 def choose_job(found: Sequence[Found], wanted: str | None) -> tuple[list[Found], list[str]]:
     """The inputs of one job, and what to say of the others. Raises InputError for a job that is none."""
     jobs = list(dict.fromkeys(item.job for item in found))
@@ -215,8 +235,7 @@ def _found(kind: Kind, path: Path, shown: Path, root: Path) -> Found:
         own_job = [state["job"]]
     below = shown if kind in {"tlparse", "tlparse-parts"} else shown.parent
     parts = below.relative_to(root).parts if below.is_relative_to(root) else ()
-    job = [part for part in parts if not _OF_ONE_PROCESS.fullmatch(part)]
-    return Found(kind, path, rank, shown, "/".join([*job, *own_job]))
+    return Found(kind, path, rank, shown, "/".join(filter(None, [_job(parts), *own_job])))
 
 
 def _head(path: Path) -> bytes:

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgo_advisor.errors import InputError, TlparseError
+from pgo_advisor.errors import InputError, NothingFoundError, TlparseError
 from pgo_advisor.ingest.console_rows import read_console
+from pgo_advisor.ingest.fetch import Fetcher
 from pgo_advisor.ingest.mega_cache import pgo_states
-from pgo_advisor.ingest.paths import Found
+from pgo_advisor.ingest.paths import Finder, Found
 from pgo_advisor.ingest.pgo_pickle import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.prefilter import prefilter
@@ -21,6 +22,8 @@ from pgo_advisor.ingest.repair import write_repaired
 from pgo_advisor.ingest.rows import LogRows, read_log
 from pgo_advisor.ingest.tlparse import TlparseStopped, run_tlparse
 from pgo_advisor.ingest.tlparse_parts import read_parts
+from pgo_advisor.ingest.unpack import Unpacker
+from pgo_advisor.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Task:
     """How an input is to be read."""
 
     item: Found
+    limits: Limits
     timeout: float
     """Seconds that tlparse may take for a part of a log."""
     at_once: int
@@ -47,7 +51,9 @@ class Task:
 
     def _read(self, scratch: Path) -> Iterator[tuple[Found, LogRows]]:
         item = self.item
-        if item.kind == "trace":
+        if item.kind == "remote":
+            yield from self._read_remote(scratch)
+        elif item.kind == "trace":
             if self.report is not None:
                 self._write_report(self.report, scratch / "repaired.log")
             yield from self._read_trace(scratch)
@@ -59,6 +65,21 @@ class Task:
             yield item, read_parts(item.path)
         else:
             yield item, read_log(item.path)
+
+    def _read_remote(self, scratch: Path) -> Iterator[tuple[Found, LogRows]]:
+        unpacker = Unpacker(scratch / "unpacked", self.limits)
+        finder = Finder(unpacker)
+        fetched = Fetcher(scratch / "fetched", self.limits).fetch(self.item.url or "")
+        try:
+            found = finder.find([fetched._replace(shown=self.item.shown)])
+        except NothingFoundError:
+            return
+        losses = [*finder.losses, *unpacker.losses]
+        for number, item in enumerate(found):
+            (scratch / str(number)).mkdir()
+            for read, log in replace(self, item=item)._read(scratch / str(number)):
+                yield read, replace(log, losses=[*losses, *log.losses])
+                losses = []
 
     def _read_trace(self, scratch: Path) -> Iterator[tuple[Found, LogRows]]:
         filtered = prefilter(self.item.path, scratch / "parts")

@@ -1,0 +1,175 @@
+"""From paths to tables: finds what the paths are, has each of them read, and joins what they gave."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgo_advisor.errors import NoCompileError, NothingFoundError, PgoAdvisorError
+from pgo_advisor.files import new_directory
+from pgo_advisor.ingest.fetch import Fetcher, is_url
+from pgo_advisor.ingest.overlap import without_recorded
+from pgo_advisor.ingest.paths import WANTED, Finder, Found, choose_job, remote
+from pgo_advisor.ingest.rows import LogRows
+from pgo_advisor.ingest.task import Task
+from pgo_advisor.ingest.tlparse import find_tlparse
+from pgo_advisor.ingest.unpack import Unpacker
+from pgo_advisor.ingest.workers import cores, run_tasks
+from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
+from pgo_advisor.tables import Tables
+
+Read = tuple[Found, LogRows]
+"""A log, and the rows that it gave."""
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """The tables; what each log was, by the tables' column `log`; what was lost, in sentences.
+
+    `reports` are tlparse's own reports of the logs, where they were wanted. `notes` are what else is to be
+    known of the inputs.
+    """
+
+    tables: Tables
+    logs: tuple[Path, ...]
+    reports: tuple[Path, ...]
+    losses: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def ingest(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    job: str | None = None,
+    timeout: float = TLPARSE_TIMEOUT,
+    limits: Limits | None = None,
+    full: Path | None = None,
+    cluster: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Ingested:
+    """Reads everything at the paths as one job; `-` is standard input, and URLs are read by fsspec.
+
+    `job` takes only the inputs in a directory of that name below the paths. `timeout` is in seconds for
+    each run of tlparse. `limits` bound what archives unpack to. `full` is a new directory for tlparse's
+    reports of the whole logs. `cluster` is the address of a Dask scheduler that reads the logs, or `local`.
+    `progress` is called with how many of how many logs are read. Raises InputError or TlparseError if
+    nothing could be read, and ClusterError; what of several logs fails is told in `losses`.
+    """
+    with ExitStack() as stack:
+        temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pgo-advisor-")))
+        limits = limits or Limits()
+        fetcher = Fetcher(temporary / "fetched", limits)
+        unpacker = Unpacker(temporary / "unpacked", limits)
+        finder = Finder(unpacker)
+        given = list(paths)
+        urls = [path for path in given if cluster and is_url(path)]
+        near = [path for path in given if path not in urls]
+        found, remarks = choose_job(
+            [
+                *(finder.find(map(fetcher.fetch, near)) if near else []),
+                *(part for url in urls for part in remote(os.fspath(url), limits)),
+            ],
+            job,
+        )
+        traces = sum(item.kind in {"trace", "remote"} for item in found)
+        if traces:
+            find_tlparse()
+        reports = None if full is None else stack.enter_context(new_directory(full))
+        tasks = [
+            Task(
+                item,
+                limits,
+                timeout=timeout,
+                at_once=max(1, cores() // max(1, traces)),
+                scratch=None if cluster else temporary,
+                report=reports and reports / f"log_{number}",
+            )
+            for number, item in enumerate(found)
+        ]
+        read: dict[int, list[Read]] = {}
+        failures: dict[int, PgoAdvisorError] = {}
+        progress(0, len(tasks))
+        for number, result in run_tasks(tasks, cluster):
+            if isinstance(result, PgoAdvisorError):
+                failures[number] = result
+            else:
+                read[number] = result
+            progress(len(read) + len(failures), len(tasks))
+    logs = [log for number in sorted(read) for log in read[number]]
+    if not logs:
+        if failures:
+            raise failures[min(failures)]
+        raise NothingFoundError(
+            f"{found[0].shown} holds nothing that can be analysed; name {WANTED}"
+        )
+    return _joined(
+        sorted(logs, key=lambda log: (log[0].rank is None, log[0].rank or 0)),
+        losses=[
+            *finder.losses,
+            *unpacker.losses,
+            *(f"{found[number].shown}: not analysed: {failures[number]}" for number in failures),
+        ],
+        notes=remarks,
+        reports=[
+            page
+            for number in range(len(found) if full else 0)
+            if (page := Path(full or ".", f"log_{number}", "index.html")).exists()
+        ],
+    )
+
+
+def _joined(
+    logs: list[Read], losses: Sequence[str], notes: Sequence[str], reports: Sequence[Path]
+) -> Ingested:
+    traces = [
+        (item.rank if log.rank is None else log.rank, log)
+        for item, log in logs
+        if item.kind in {"trace", "tlparse"}
+    ]
+    logs = [
+        (item, without_recorded(log, traces) if item.kind == "console" else log)
+        for item, log in logs
+    ]
+    if not any(log.rows.get(table) for _, log in logs for table in ("compiles", "pgo_entries")):
+        names = ", ".join(str(item.shown) for item, _ in logs[:3])
+        raise NoCompileError(
+            f"no compile is recorded in {names}: was torch.compile reached, and not switched off "
+            "(TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
+        )
+    return Ingested(
+        tables=Tables.from_rows(_join(logs)),
+        logs=tuple(item.shown for item, _ in logs),
+        reports=tuple(reports),
+        losses=(*losses, *(f"{item.shown}: {loss}" for item, log in logs for loss in log.losses)),
+        notes=(*notes, *(f"{item.shown}: {note}" for item, log in logs for note in log.notes)),
+    )
+
+
+def _join(logs: Sequence[Read]) -> dict[str, list[dict[str, Any]]]:
+    """All logs' rows, with `log` and `rank`, and keys that are unique over the logs."""
+    joined: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    compiles = frames = 0
+    for number, (item, log) in enumerate(logs):
+        rank = item.rank if log.rank is None else log.rank
+        for table, rows in log.rows.items():
+            for row in rows:
+                row["log"] = number
+                row.setdefault("rank", rank)
+                for column, offset in (
+                    ("compile", compiles),
+                    ("against", compiles),
+                    ("frame", frames),
+                ):
+                    if row.get(column) is not None:
+                        row[column] += offset
+                joined[table].append(row)
+        own = log.rows.get("compiles", [])
+        compiles += len(own)
+        frames += 1 + max((row["frame"] - frames for row in own), default=-1)
+    return joined
