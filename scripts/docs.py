@@ -1,8 +1,13 @@
-"""Writes docs/tables.md and docs/rules.md from the code: `python scripts/docs.py`."""
+"""Writes docs/tables.md and docs/rules.md from the code, and the figures of docs/speed.md from its JSON.
+
+Run it as `python scripts/docs.py`.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from pgo_advisor.render.explain import explain_all, explain_one
 from pgo_advisor.rules import RULES
@@ -38,7 +43,59 @@ def rules() -> str:
     return "\n".join(lines) + "\n"
 
 
+_FIGURES = ("<!-- figures -->\n", "<!-- end of figures -->\n")
+
+
+def speed() -> str:
+    """The page on speed, with the tables of what `scripts/bench` measured last."""
+    before, _, rest = (DOCS / "speed.md").read_text().partition(_FIGURES[0])
+    figures = json.loads((DOCS / "speed.json").read_text())
+    return "".join(
+        [before, _FIGURES[0], *_figures(figures), _FIGURES[1], rest.partition(_FIGURES[1])[2]]
+    )
+
+
+def _figures(figures: dict[str, Any]) -> list[str]:
+    machine = figures["machine"]
+    names = {
+        "large": f"one log of {machine['size_mb']} MB",
+        "small": "one log of 60 kB",
+        "ranks": f"{machine['ranks']:,} logs of 300 kB",
+        "cluster": "the same, on two Dask workers",
+    }
+    what = {
+        "pgo_advisor": "**pgo-advisor analyze --html --json**",
+        "tlparse": "tlparse",
+        "tlparse_plain": "tlparse -p",
+        "tlhub": "tlhub's ingestion",
+        "help": "pgo-advisor --help",
+    }
+    lines = [
+        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; medians of "
+        f"{machine['rounds']} runs, in turn.\n",
+        "\n| | | seconds | of them without a tlparse running | MB, all processes |\n|---|---|--:|--:|--:|\n",
+    ]
+    for name, title in names.items():
+        for run, row in figures.get(name, {}).items():
+            own = row["wall"] - row["tlparse"]
+            told = f"{own:.2f}" if run == "pgo_advisor" and name != "cluster" else ""
+            lines.append(
+                f"| {title} | {what[run]} | {row['wall']:.2f} | {told} | {row['peak'] / 1e6:,.0f} |\n"
+            )
+            title = ""
+    lines.append("\n| growth | number | seconds | MB |\n|---|--:|--:|--:|\n")
+    kind = None
+    for row in figures["growth"]:
+        shown = "" if row["kind"] == kind else row["kind"]
+        kind = row["kind"]
+        lines.append(
+            f"| {shown} | {row['number']:,} | {row['wall']:.2f} | {row['peak'] / 1e6:,.0f} |\n"
+        )
+    return lines
+
+
 if __name__ == "__main__":
     DOCS.mkdir(exist_ok=True)
     (DOCS / "tables.md").write_text(tables())
     (DOCS / "rules.md").write_text(rules())
+    (DOCS / "speed.md").write_text(speed())
