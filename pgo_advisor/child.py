@@ -51,10 +51,11 @@ def run_program(
     command: Sequence[str],
     environment: Mapping[str, str],
     *,
+    directory: str | None = None,
     files: Mapping[int, int] | None = None,
     limit: Callable[[float], str | None] = lambda seconds: None,
 ) -> Ended:
-    """Runs `command` to its end; to be called from the main thread.
+    """Runs `command` to its end, in `directory` or the current one; to be called from the main thread.
 
     `files` gives the program other files in the place of its 0, 1, 2: its number to ours. `limit` is called
     twice a second with the seconds since the start; a reason that it returns stops the program. Raises
@@ -64,7 +65,8 @@ def run_program(
         raise ProgramError("programs can be recorded on Linux and macOS only", 126)
     with _signals() as (pending, wake), _terminal() as terminal:
         start = time.monotonic()
-        pid = _spawn(command, environment, files or {})
+        with _within(directory or os.curdir):
+            pid = _spawn(command, environment, files or {})
         group = _Group(pid, terminal)
         terminal.give(pid)
         stopped = None
@@ -88,6 +90,17 @@ def run_program(
         if stopped or signalled or status < 0:
             group.sweep()
         return Ended(status, seconds, stopped, signalled)
+
+
+@contextmanager
+def _within(directory: str) -> Iterator[None]:
+    """Makes it the current directory: posix_spawn takes none."""
+    before = os.getcwd()
+    os.chdir(directory)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _spawn(command: Sequence[str], environment: Mapping[str, str], files: Mapping[int, int]) -> int:

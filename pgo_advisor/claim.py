@@ -31,6 +31,8 @@ class Claim:
     """Causes of the recompiles that are predicted to remain; None if that is not known."""
     causes: frozenset[Cause] = frozenset()
     """The main causes of all recompiles."""
+    analysis: Analysis | None = None
+    """None where a report claims it."""
 
 
 def claim_of(analysis: Analysis) -> Claim:
@@ -56,6 +58,7 @@ def claim_of(analysis: Analysis) -> Claim:
         predicted,
         causes((r for r in analysis.recompiles if not r.removed), 1000),
         causes(analysis.recompiles, 1),
+        analysis,
     )
 
 

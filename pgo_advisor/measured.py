@@ -22,6 +22,18 @@ class Outcome(str, Enum):
     not_comparable = "not-comparable"
 
 
+class Way(str, Enum):
+    """How the advice was put into the program."""
+
+    list = "list"
+    mark = "mark"
+    """Marks in a copy of its source, and what cannot be a mark in the list."""
+
+    @property
+    def what(self) -> str:
+        return "the marks" if self is Way.mark else "the advice"
+
+
 @dataclass(frozen=True)
 class Spread:
     """What several runs gave, in their order."""
@@ -80,8 +92,15 @@ class Measured:
     """One sentence."""
     notes: tuple[str, ...]
     """What else has to be known, in sentences."""
+    way: Way
     dynamic_sources: str
     """The list that was tried."""
+    marks: tuple[str, ...]
+    """The inputs that were marked, each with its functions and its places."""
+    diff: str
+    """The change of the source that was tried; empty for a list."""
+    files: tuple[str, ...]
+    """What it changes, from the root."""
     predicted: Range | None
     before: Side
     after: Side
@@ -89,11 +108,11 @@ class Measured:
     unforeseen: tuple[str, ...]
     """Causes of recompiles with the advice that the prediction does not know, each with its function."""
     broken_by: tuple[str, ...]
-    """Entries without which the program ran as before: the fewest that break it together."""
+    """Entries or marks without which the program ran as before: the fewest that break it together."""
     useless: tuple[str, ...]
-    """Entries that were left out without more compiles, or that name no input."""
-    smallest: str | None
-    """The smallest list with the same effect that was found; None if none was looked for."""
+    """Those that were left out without more compiles, and entries that name no input."""
+    smallest: tuple[str, ...] | None
+    """The fewest with the same effect, or those that break nothing; None if they were not looked for."""
     runs: int
     """How often the program was run in all."""
     machine: str

@@ -93,6 +93,7 @@ def record(
     trace: Path,
     *,
     variables: Mapping[str, str] | None = None,
+    directory: str | None = None,
     files: Mapping[int, int] | None = None,
     timeout: float | None = None,
     until_compiles: int | None = None,
@@ -101,13 +102,13 @@ def record(
 ) -> Recorded:
     """Runs `command` with its trace in the directory `trace`, in the own environment and `variables`.
 
-    `timeout` and the two `until` stop the program; what it recorded by then is there. `say` is told every
-    five seconds how many compiles there are so far, if that has changed. Raises ProgramError if the
-    program cannot be started.
+    It runs in `directory`, or in the current one. `timeout` and the two `until` stop the program; what it
+    recorded by then is there. `say` is told every five seconds how many compiles there are so far, if that
+    has changed. Raises ProgramError if the program cannot be started.
     """
     with environment(trace, {**os.environ, **(variables or {})}) as (setting, notes):
-        directory = Path(next(setting[name] for name in _TRACE_DIRECTORIES if setting.get(name)))
-        watch = _Watch(directory)
+        traced = next(setting[name] for name in _TRACE_DIRECTORIES if setting.get(name))
+        watch = _Watch(Path(directory or "", traced))
         by_timeout = f"it was stopped after {timeout:g} s, by --timeout" if timeout else None
 
         def limit(seconds: float) -> str | None:
@@ -123,7 +124,7 @@ def record(
                 return by_timeout
             return None
 
-        ended = run_program(command, setting, files=files, limit=limit)
+        ended = run_program(command, setting, directory=directory, files=files, limit=limit)
         timed_out = ended.stopped is not None and ended.stopped == by_timeout
         return Recorded(tuple(watch.logs()), ended, tuple(notes), timed_out)
 

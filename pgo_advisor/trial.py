@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from pgo_advisor.errors import InterruptedRunError, NoCompileError
 from pgo_advisor.files import remove_directory
 from pgo_advisor.history import rows
 from pgo_advisor.ingest.job import ingest
+from pgo_advisor.patch.mirror import Mirror
 from pgo_advisor.record import Recorded, record
 
 
@@ -70,25 +71,30 @@ class Bench:
         self._say = say
 
     def __enter__(self) -> Bench:
-        self._scratch = Path(tempfile.mkdtemp(prefix="pgo-advisor-verify-"))
-        self._stdin = _Stdin(self._scratch / "stdin")
+        self.scratch = Path(tempfile.mkdtemp(prefix="pgo-advisor-verify-"))
+        self._stdin = _Stdin(self.scratch / "stdin")
         return self
 
     def __exit__(self, *error: object) -> None:
-        remove_directory(self._scratch)
+        remove_directory(self.scratch)
 
-    def run(self, variables: dict[str, str], label: str) -> Trial:
-        """Runs the program once; what it writes on standard output goes to standard error."""
+    def run(self, variables: Mapping[str, str], label: str, mirror: Mirror | None = None) -> Trial:
+        """Runs the program once, in the current directory or in what `mirror` has in its place.
+
+        What it writes on standard output goes to standard error.
+        """
+        directory = mirror.path(os.getcwd()) if mirror else None
         self.runs += 1
-        trace = self._scratch / f"run_{self.runs}"
+        trace = self.scratch / f"run_{self.runs}"
         trace.mkdir()
         if self._say is not None:
             self._say(f"run {self.runs}: {label}")
         with self._stdin.open() as stdin, _Output() as output:
             recorded = record(
-                self.command,
+                mirror.command(self.command) if mirror else self.command,
                 trace,
                 variables=variables,
+                directory=directory,
                 files={0: stdin, 1: output.file},
                 timeout=self._timeout,
                 say=self._say,
@@ -107,7 +113,7 @@ class Bench:
             seconds,
             max(by_process.values(), default=0.0),
             output.digest,
-            self._compared(),
+            self._compared(directory),
         )
         ended = recorded.ended
         if ended.signalled or ended.exit_code == 128 + signal.SIGINT:
@@ -116,12 +122,16 @@ class Bench:
             )
         return trial
 
-    def _compared(self) -> tuple[int, bytes] | None:
+    def _compared(self, directory: str | None) -> tuple[int, bytes] | None:
         if self._compare is None:
             return None
         # the user's own command line, for their shell
         done = subprocess.run(  # noqa: S602
-            self._compare, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+            self._compare,
+            shell=True,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
         )
         return done.returncode, done.stdout
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 
 from pgo_advisor.analysis import Analysis, analyze
 from pgo_advisor.claim import Claim, claim_of
 from pgo_advisor.dynamic_sources import parse
-from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread
+from pgo_advisor.errors import PgoAdvisorError
+from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
+from pgo_advisor.patch.result import Patch
 from pgo_advisor.smallest import smallest
 from pgo_advisor.torch_release import TorchRelease
 from pgo_advisor.trial import Bench, Trial
+from pgo_advisor.tried import LIST, Entries, Marks, Tried
 
-_LIST = "TORCH_COMPILE_DYNAMIC_SOURCES"
 _MOST_CULPRITS = 3
 _NOISE = 0.03
 """Two runs of the same program differ so much for reasons of the machine."""
@@ -32,12 +35,16 @@ class Verified:
     """None where the program compiled nothing."""
     exit_code: int
     """The program's, of its first run."""
+    patch: Patch | None = None
+    """The marks, if these were to be verified; where it changes no file, nothing was."""
 
 
 def verify(
     command: Sequence[str],
     advice: Claim | None = None,
     *,
+    way: Way = Way.list,
+    root: Path | None = None,
     runs: int = 2,
     compare: str | None = None,
     timeout: float | None = None,
@@ -46,47 +53,61 @@ def verify(
 ) -> Verified:
     """Runs `command` `runs` times without and with `advice`, in turn, each with fresh caches.
 
-    Without `advice` it is what the first run gives. `compare` is a shell command that runs after each run,
-    and whose output is to be the same. `timeout` is in seconds for a run. `minimize` looks for the smallest
-    list with the same effect. Raises PgoAdvisorError.
+    Without `advice` it is what the first run gives. It is tried as the list, or as marks in a copy of the
+    files in `root` (default: as `pgo_advisor.patch.make_patch` has it). `compare` is a shell command that
+    runs after each run, and whose output is to be the same. `timeout` is in seconds for a run. `minimize`
+    looks for the smallest part with the same effect. Raises PgoAdvisorError.
     """
+    if way is Way.mark and advice is not None and advice.analysis is None:
+        raise PgoAdvisorError(
+            "a JSON report does not tell where the marks go; for --with mark give the trace as --advice"
+        )
     with Bench(command, compare=compare, timeout=timeout, say=say) as bench:
-        first = bench.run({}, "without the advice")
+        first = bench.run({}, f"without {way.what}")
         if not first.total:
             return Verified(None, first.recorded.exit_code)
         analysis = analyze(*first.recorded.logs)
         claim = advice or claim_of(analysis)
-        if claim.dynamic_sources:
-            comparison = Comparison(bench, claim, analysis, first)
+        tried: Tried
+        if way is Way.mark and claim.analysis:
+            tried = Marks(bench, claim.analysis, root)
+        else:
+            tried = Entries(bench, claim.dynamic_sources)
+        if tried.items:
+            comparison = Comparison(bench, tried, claim, analysis, first)
             comparison.run(runs)
             analysis = replace(analysis, measured=comparison.measured(minimize=minimize))
-        return Verified(analysis, first.recorded.exit_code)
+        return Verified(analysis, first.recorded.exit_code, tried.patch)
 
 
 class Comparison:
     """Runs of the two sides, and what follows from them."""
 
-    def __init__(self, bench: Bench, claim: Claim, analysis: Analysis, first: Trial) -> None:
+    def __init__(
+        self, bench: Bench, tried: Tried, claim: Claim, analysis: Analysis, first: Trial
+    ) -> None:
         self.bench = bench
+        self.tried = tried
         self.claim = claim
         self.analysis = analysis
         self.before = [first]
         self.after: list[Trial] = []
-        self.entries = [
-            entry for entry in claim.dynamic_sources.replace(" ", "").split(",") if entry
-        ]
         self.notes: list[str] = []
 
-    def trial(self, entries: Iterable[str], label: str) -> Trial:
-        listed = ",".join([*filter(None, [os.environ.get(_LIST, "")]), *entries])
-        return self.bench.run({_LIST: listed}, label)
-
     def run(self, runs: int) -> None:
-        self.after.append(self.trial(self.entries, "with the advice"))
+        what = self.tried.way.what
+        self.after.append(self.tried.run(self.tried.items, f"with {what}"))
         while len(self.before) < runs:
-            self.before.append(self.bench.run({}, "without the advice"))
+            self.before.append(self.bench.run({}, f"without {what}"))
             if not self.bad(self.after[0]):
-                self.after.append(self.trial(self.entries, "with the advice"))
+                self.after.append(self.tried.run(self.tried.items, f"with {what}"))
+
+    @cached_property
+    def seen(self) -> Analysis | None:
+        """The analysis of the first run with the advice."""
+        trial = self.after[0]
+        logs = trial.recorded.logs
+        return analyze(*logs) if logs and trial.total else None
 
     def bad(self, trial: Trial) -> bool:
         """Whether the program did something else than in any run without the advice."""
@@ -106,18 +127,27 @@ class Comparison:
         fewest = None
         if outcome in (Outcome.broke, Outcome.differs):
             broken_by, fewest = self.culprits()
+            if not broken_by:
+                nothing = {Way.list: "with an empty list", Way.mark: "in a copy without marks"}
+                outcome = Outcome.not_comparable
+                why = f"the program does something else {nothing[self.tried.way]}, too"
         elif minimize and outcome in (Outcome.held, Outcome.less_than_predicted):
             kept = self.minimize()
-            fewest = ",".join(kept)
-            useless = [entry for entry in self.entries if entry not in kept]
+            fewest = kept
+            useless = [item for item in self.tried.items if item not in kept]
         self.remark()
         tables = self.analysis.tables
+        patch = self.tried.patch
         versions = [*tables.compiles["torch_version"].dropna().unique(), None]
         return Measured(
             outcome=outcome,
             why=why,
             notes=tuple(dict.fromkeys(self.notes)),
-            dynamic_sources=self.claim.dynamic_sources,
+            way=self.tried.way,
+            dynamic_sources=",".join(self.tried.entries),
+            marks=tuple(item for item in self.tried.items if item not in self.tried.entries),
+            diff="" if patch is None else patch.diff.decode("utf-8", "replace"),
+            files=() if patch is None else tuple(file.name for file in patch.files),
             predicted=self.claim.total,
             before=_side(self.before),
             after=_side(self.after),
@@ -125,7 +155,7 @@ class Comparison:
             unforeseen=tuple(self.unforeseen()),
             broken_by=tuple(broken_by),
             useless=tuple(useless),
-            smallest=fewest,
+            smallest=None if fewest is None else tuple(fewest),
             runs=self.bench.runs,
             machine=_machine(),
             torch_version=versions[0],
@@ -138,6 +168,14 @@ class Comparison:
         counts = f"{_range(before)} compiles became {_range(after)}"
         if any(trial.recorded.timed_out for trial in self.before):
             return Outcome.not_comparable, "without the advice it did not end in the time given"
+        if self.seen and (files := self.tried.missed(self.seen)):
+            self.notes.append(
+                f"The program is started, or imports, in a way that leads to {', '.join(map(str, files))}."
+            )
+            return (
+                Outcome.not_comparable,
+                "the program ran the original of a file and not the copy that has the marks",
+            )
         if any(self.broke(trial) for trial in self.after):
             codes = [
                 "no end in the time given"
@@ -172,33 +210,34 @@ class Comparison:
             )
         return Outcome.held, f"it held: {counts}"
 
-    def culprits(self) -> tuple[list[str], str | None]:
-        """The entries that do the harm, and the list without them if that does none."""
-        rest, found = self.entries, []
+    def culprits(self) -> tuple[list[str], list[str] | None]:
+        """The items that do the harm, and those without them if they do none."""
+        rest, found = self.tried.items, []
         for _ in range(_MOST_CULPRITS):
             fewest = smallest(
-                rest, lambda some: self.bad(self.trial(some, f"which entry? {len(some)} of them"))
+                rest,
+                lambda some: self.bad(self.tried.run(some, f"what breaks it? {len(some)} of it")),
             )
             found += fewest
-            rest = [entry for entry in rest if entry not in fewest]
+            rest = [item for item in rest if item not in fewest]
             if not fewest or not rest:
                 break
-            without = self.trial(rest, "without what breaks it")
+            without = self.tried.run(rest, "without what breaks it")
             if not self.bad(without):
                 self.notes.append(
-                    f"With the other entries the program does as before, with {without.total} compiles."
+                    f"With the rest the program does as before, with {without.total} compiles."
                 )
-                return found, ",".join(rest)
+                return found, rest
         return found, None
 
     def minimize(self) -> list[str]:
         most = max(trial.total for trial in self.after)
 
         def enough(some: Sequence[str]) -> bool:
-            trial = self.trial(some, f"enough? {len(some)} of {len(self.entries)} entries")
+            trial = self.tried.run(some, f"enough? {len(some)} of {len(self.tried.items)}")
             return not self.bad(trial) and trial.total <= most
 
-        return smallest(self.entries, enough)
+        return smallest(self.tried.items, enough)
 
     def named_in_vain(self) -> list[str]:
         """Entries that are the name of no input. Patterns are not tried: they could take for ever."""
@@ -206,7 +245,7 @@ class Comparison:
         plain = re.compile(r"(?:\w|\.|\[\d+\]|\['\w+'\])+")
         return [
             entry
-            for entry in self.entries
+            for entry in self.tried.entries
             for pattern, _ in parse(entry, self._release)
             if plain.fullmatch(pattern) and pattern not in names
         ]
@@ -230,40 +269,44 @@ class Comparison:
             )
 
     def unforeseen(self) -> Iterator[str]:
-        logs = self.after[0].recorded.logs
-        if self.claim.left is None or not logs or not self.after[0].total:
+        if self.claim.left is None or self.seen is None:
             return
-        seen = claim_of(analyze(*logs))
-        for function, kind, source, dim in sorted(seen.causes - self.claim.left, key=str):
+        causes = {
+            (self.tried.original(function), kind, source, dim)
+            for function, kind, source, dim in claim_of(self.seen).causes
+        }
+        for function, kind, source, dim in sorted(causes - self.claim.left, key=str):
             place = "" if source is None else f" {source}" + ("" if dim is None else f" dim {dim}")
             yield f"{function.name}: {kind}{place}"
 
     def remark(self) -> None:
+        what = self.tried.way.what
+        self.notes += self.tried.notes()
         for trial in (*self.before, *self.after):
             self.notes += trial.recorded.notes
-        if os.environ.get(_LIST):
-            self.notes.append(f"{_LIST} is set: its entries were in force in all runs.")
+        if os.environ.get(LIST):
+            self.notes.append(f"{LIST} is set: its entries were in force in all runs.")
         if len(self.before) == 1:
             self.notes.append("One run each: whether the figures vary is not known; give --runs.")
         for side, name in ((self.before, "without"), (self.after, "with")):
             if any(trial.compiles != side[0].compiles for trial in side):
                 self.notes.append(
-                    f"The program is not deterministic: its runs {name} the advice compiled differently."
+                    f"The program is not deterministic: its runs {name} {what} compiled differently."
                 )
         before, after = _side(self.before), _side(self.after)
         if _slower(before.rest, after.rest):
             self.notes.append(
-                f"Outside of compiling it took {before.rest.middle:.1f} s without the advice and "
+                f"Outside of compiling it took {before.rest.middle:.1f} s without {what} and "
                 f"{after.rest.middle:.1f} s with it: what is dynamic runs slower."
             )
         results = {trial.compared for trial in self.before}
         if len(results) > 1:
             self.notes.append("--compare gives something else after each run: it shows nothing.")
         elif results != {None} and results == {trial.compared for trial in self.after}:
-            self.notes.append("--compare gives the same without and with the advice.")
+            self.notes.append(f"--compare gives the same without and with {what}.")
         outputs = {trial.output for trial in self.before}
         if len(self.before) > 1 and len(outputs) == 1 and self.after[0].output not in outputs:
-            self.notes.append("What it writes on standard output is not the same with the advice.")
+            self.notes.append(f"What it writes on standard output is not the same with {what}.")
 
 
 def _side(trials: Sequence[Trial]) -> Side:

@@ -26,6 +26,7 @@ from pgo_advisor.record import Recorded
 from pgo_advisor.render.json import schema
 from pgo_advisor.smallest import smallest
 from pgo_advisor.trial import Bench, Function, Trial
+from pgo_advisor.tried import Entries
 from pgo_advisor.verify import Comparison
 
 LIST = "TORCH_COMPILE_DYNAMIC_SOURCES"
@@ -123,6 +124,11 @@ def trial(wall: float, compiles: int = 1, compiling: float = 1.0) -> Trial:
     )
 
 
+def comparing(recorded: Analysis, first: Trial) -> Comparison:
+    bench, claim = Bench(["true"]), claim_of(recorded)
+    return Comparison(bench, Entries(bench, claim.dynamic_sources), claim, recorded, first)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "outcome"),
     [
@@ -142,7 +148,7 @@ def test_advice_that_costs_more_than_it_saves(
     outcome: Outcome,
 ) -> None:
     recorded = analysis("2.13.0", "s01_batch_dim")
-    comparison = Comparison(Bench(["true"]), claim_of(recorded), recorded, trial(before[0], 2, 4.0))
+    comparison = comparing(recorded, trial(before[0], 2, 4.0))
     comparison.before += [trial(wall, 2, 4.0) for wall in before[1:]]
     comparison.after += [trial(wall) for wall in after]
     assert comparison.outcome()[0] is outcome
@@ -152,7 +158,7 @@ def test_execution_that_became_slower_is_told(
     analysis: Callable[[str, str], Analysis],
 ) -> None:
     recorded = analysis("2.13.0", "s01_batch_dim")
-    comparison = Comparison(Bench(["true"]), claim_of(recorded), recorded, trial(20.0, 2, 4.0))
+    comparison = comparing(recorded, trial(20.0, 2, 4.0))
     comparison.before.append(trial(20.2, 2, 4.0))
     # 3 s of compiling went and 2 s of the whole
     comparison.after += [trial(18.0), trial(18.0)]
@@ -165,7 +171,7 @@ def test_every_report_shows_what_was_measured(
     analysis: Callable[[str, str], Analysis], seconds: float, told: str
 ) -> None:
     recorded = analysis("2.13.0", "s01_batch_dim")
-    comparison = Comparison(Bench(["true"]), claim_of(recorded), recorded, trial(20.0, 2, 4.0))
+    comparison = comparing(recorded, trial(20.0, 2, 4.0))
     comparison.before.append(trial(20.0, 2, 4.0))
     comparison.after += [trial(seconds), trial(seconds)]
     measured = replace(recorded, measured=comparison.measured(minimize=False))
@@ -312,3 +318,191 @@ def test_smallest_finds_one_of_several_ways(ways: list[frozenset[int]]) -> None:
     found = smallest(range(10), has_effect)
     assert has_effect(found)
     assert not any(has_effect([item for item in found if item != left]) for left in found)
+
+
+def project(box: Box, files: dict[str, str]) -> Path:
+    root = box.folder / "project"
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def sources(root: Path) -> dict[str, bytes]:
+    return {
+        str(path): path.read_bytes() for path in root.rglob("*") if path.suffix in (".py", ".txt")
+    }
+
+
+# the call comes before the function, which moves down by the marks
+CALLER = """
+import torch
+def run():
+    for n in SIZES:
+        f(torch.randn(n), n)
+@torch.compile(backend="eager")
+def f(x, k): return x * 2
+"""
+WRITE = "run()\nopen('out.txt', 'w').write('same')"
+
+
+def test_marks_that_hold(box: Box) -> None:
+    train = CALLER.replace("SIZES", "map(int, open('sizes.txt'))") + WRITE
+    root = project(box, {"train.py": train, "sizes.txt": "3\n4\n5\n", "out.txt": "same"})
+    before = sources(root)
+    compare = ("--compare", "cat out.txt && pwd | sed 's,.*/project,,'")
+    reports = ("--markdown", box.folder / "a.md", "--html", box.folder / "a.html")
+    options = ("--with", "mark", "--runs", 1, *compare, *reports)
+    measured = measure(box, *options, sys.executable, "train.py", code=0, cwd=root)
+    assert sources(root) == before
+    assert (measured["outcome"], measured["with"]) == ("held", "mark")
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([2], [1])
+    assert measured["marks"] == ["L['x'] dim 0 in f at train.py:5"]
+    assert (measured["files"], measured["dynamic_sources"]) == (["train.py"], "")
+    assert "+        torch._dynamo.mark_dynamic(x, 0)\n" in measured["diff"]
+    assert measured["unforeseen"] == []
+    assert "--compare gives the same without and with the marks." in measured["notes"]
+    (frame,) = measured["frames"]
+    assert (frame["file"], frame["line"]) == (str(root / "train.py"), 6)
+    assert (frame["predicted_compiles"], frame["before"], frame["after"]) == ([1, 1], [2], [1])
+    for name, header in (("a.md", "with the marks |"), ("a.html", "With the marks</th>")):
+        shown = (box.folder / name).read_text()
+        assert header in shown
+        assert "1 input marked in " in shown
+        assert "mark_dynamic" in shown
+
+
+PACKAGE = {
+    "src/pkg/__init__.py": "",
+    "src/pkg/model.py": CALLER.replace("SIZES", "(3, 4, 5)"),
+    "tools/train.py": "import sys\nsys.path.PUT\nfrom pkg.model import run\nrun()\n",
+}
+
+
+def measure_package(box: Box, put: str, *, code: int) -> dict[str, Any]:
+    root = project(box, PACKAGE)
+    script = root / "tools" / "train.py"
+    script.write_text(script.read_text().replace("PUT", put.format(repr(str(root / "src")))))
+    before = sources(root)
+    measured = measure(
+        box,
+        *("--with", "mark", "--runs", 1, "--root", root, sys.executable, script),
+        code=code,
+        cwd=root / "tools",
+    )
+    assert sources(root) == before
+    return measured
+
+
+def test_marks_in_a_package_that_is_installed_from_here(box: Box) -> None:
+    # this is what an editable install does
+    measured = measure_package(box, "append({})", code=0)
+    assert (measured["outcome"], measured["files"]) == ("held", ["src/pkg/model.py"])
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([2], [1])
+    assert measured["frames"][0]["after"] == [1]
+
+
+def test_a_program_that_leads_back_to_the_original(box: Box) -> None:
+    measured = measure_package(box, "insert(0, {})", code=5)
+    assert measured["outcome"] == "not-comparable"
+    assert measured["why"].endswith("and not the copy that has the marks")
+    assert any(
+        note.endswith("leads to " + str(box.folder / "project/src/pkg/model.py."))
+        for note in measured["notes"]
+    )
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([2], [2])
+
+
+def test_a_mark_that_breaks_the_program_is_named(box: Box) -> None:
+    root = project(
+        box,
+        {
+            "train.py": """
+import os, torch
+PINNED = "PINNED" in os.environ
+@torch.compile(backend="eager")
+def f(x, y): return x * 2, y.reshape(4, 2) if PINNED else y + 1
+for n in (3, 4, 5): f(torch.randn(n), torch.randn(8 if PINNED else n + 3))
+"""
+        },
+    )
+    command = (sys.executable, "train.py")
+    trace = box.folder / "trace"
+    assert box.run("record", "-q", "-o", trace, *command, cwd=root).returncode == 0
+    mark = ("--with", "mark", "--runs", 1, "--advice", trace)
+    measured = measure(box, *mark, *command, code=5, cwd=root, env={"PINNED": "1"})
+    assert measured["outcome"] == "broke"
+    assert measured["broken_by"] == ["L['y'] dim 0 in f at train.py:6"]
+    assert measured["smallest"] == "L['x'] dim 0 in f at train.py:6"
+    assert any("as before, with 1 compiles" in note for note in measured["notes"])
+    # where it is not pinned, both are needed
+    measured = measure(box, *mark, "--minimize", *command, code=0, cwd=root)
+    assert (measured["outcome"], measured["useless"]) == ("held", [])
+    assert len(measured["smallest"].split(" and ")) == 2
+
+
+def test_what_cannot_be_a_mark_is_an_entry(box: Box) -> None:
+    root = project(
+        box,
+        {
+            "train.py": """
+import torch
+@torch.compile(backend="eager")
+def f(x, k): return x * k
+@torch.compile(backend="eager")
+def g(z): return z + 1
+for n in (3, 4, 5):
+    f(torch.randn(n), n + 2)
+    (lambda: g(torch.randn(n)))()
+"""
+        },
+    )
+    measured = measure(
+        box, "--with", "mark", "--runs", 1, sys.executable, "train.py", code=0, cwd=root
+    )
+    assert measured["outcome"] == "held"
+    assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([4], [2])
+    assert measured["marks"] == ["L['x'] dim 0 in f at train.py:8"]
+    assert sorted(measured["dynamic_sources"].split(",")) == ["L['k']", "L['z']:0"]
+    assert any(
+        note.startswith("L['z'] dim 0 in g was tried as the list entry L['z']:0, since")
+        for note in measured["notes"]
+    )
+
+
+def test_a_program_that_fails_in_any_copy(box: Box) -> None:
+    program = COMPILE + "raise SystemExit('pgo-advisor' in __file__)"
+    root = project(box, {"train.py": program})
+    mark = ("--with", "mark", "--runs", 1)
+    measured = measure(box, *mark, sys.executable, "train.py", code=5, cwd=root)
+    assert measured["outcome"] == "not-comparable"
+    assert measured["why"] == "the program does something else in a copy without marks, too"
+    assert (measured["after"]["exit_codes"], measured["runs"]) == ([1], 3)
+
+
+def test_nothing_can_be_a_mark(box: Box) -> None:
+    root = project(
+        box,
+        {
+            "train.py": """
+import torch
+@torch.compile(backend="eager")
+def f(x): return x * 2
+for run in [lambda n: f(torch.randn(n))]:
+    for n in (3, 4, 5): run(n)
+"""
+        },
+    )
+    mark = ("verify", "--with", "mark", "--runs", "1")
+    done = box.run(*mark, "--json", box.folder / "a.json", sys.executable, "train.py", cwd=root)
+    assert done.returncode == 5
+    assert b"because" in done.stderr
+    assert b"nothing to verify as marks" in done.stderr
+    assert json.loads((box.folder / "a.json").read_text())["measured"] is None
+    done = box.run(*mark, "--advice", box.folder / "a.json", sys.executable, "train.py", cwd=root)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert b"a JSON report does not tell where the marks go" in done.stderr
+    program = box.program(COMPILE.replace("(3, 4, 5)", "(3, 3, 3)") + "raise SystemExit(4)")
+    assert measure(box, "--with", "mark", *program, code=4) is None
+    assert box.run("verify", "--root", root, "true").returncode == 2

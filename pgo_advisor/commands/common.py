@@ -217,6 +217,15 @@ def source_maps(command: Command) -> Command:
     )(command)
 
 
+def root_option(command: Command) -> Command:
+    """The option that says which files may get marks."""
+    return click.option(
+        "--root",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Mark only files in here; default: the git repository of the current directory, or that.",
+    )(command)
+
+
 def run_analysis(
     paths: tuple[str, ...], torch_version: str | None, timeout: float, full: Path | None = None
 ) -> Analysis:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgo_advisor.commands.common import EPILOG, inputs, remark_on, run_analysis, source_maps
+from pgo_advisor.commands.common import (
+    EPILOG,
+    inputs,
+    remark_on,
+    root_option,
+    run_analysis,
+    source_maps,
+)
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import PathMap
@@ -35,11 +42,7 @@ def _bounds(context: click.Context, option: click.Parameter, value: str) -> Any:
     help="Give mark_dynamic min= and max=; a size outside of them then ends the program.",
 )
 @source_maps
-@click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Change files only in here; default: the git repository of the current directory, or that.",
-)
+@root_option
 @click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes.")
 def patch(
     paths: tuple[str, ...],

@@ -7,13 +7,20 @@ from pathlib import Path
 
 import click
 
-from pgo_advisor.commands.common import Reports, end_on_signals, outputs, program, remark
+from pgo_advisor.commands.common import (
+    Reports,
+    end_on_signals,
+    outputs,
+    program,
+    remark,
+    root_option,
+)
 
 NOT_HELD = 5
 _EPILOG = (
     "Exit codes: the program's own, of its first run, if the advice held or there is none; 5 if it did not "
-    "hold, or the runs cannot be compared; 126 or 127 if the program cannot be run. If pgo-advisor fails: "
-    "2, 3 or 4, as `pgo-advisor analyze` has them."
+    "hold, the runs cannot be compared, or nothing of it can be a mark; 126 or 127 if the program cannot be "
+    "run. If pgo-advisor fails: 2, 3 or 4, as `pgo-advisor analyze` has them."
 )
 
 
@@ -25,6 +32,15 @@ _EPILOG = (
     help="What to verify: anything that can be analysed, or what --json wrote. Without it: what the first "
     "run gives.",
 )
+@click.option(
+    "--with",
+    "way",
+    type=click.Choice(["list", "mark"]),
+    default="list",
+    show_default=True,
+    help="Verify the list, or the marks that `pgo-advisor patch` makes, in a copy of the source.",
+)
+@root_option
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -38,7 +54,7 @@ _EPILOG = (
     help="Shell command that is run after each run and whose output and exit code are to be the same, "
     "as 'sha256sum out.pt'.",
 )
-@click.option("--minimize", is_flag=True, help="Look for the smallest list with the same effect.")
+@click.option("--minimize", is_flag=True, help="Look for the smallest part with the same effect.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -50,6 +66,8 @@ _EPILOG = (
 def verify(
     command: tuple[str, ...],
     advice: Path | None,
+    way: str,
+    root: Path | None,
     runs: int,
     compare: str | None,
     minimize: bool,
@@ -67,19 +85,24 @@ def verify(
     """
     from pgo_advisor.claim import read_claim
     from pgo_advisor.ingest.tlparse import find_tlparse
-    from pgo_advisor.measured import Outcome
+    from pgo_advisor.measured import Outcome, Way
     from pgo_advisor.record import say_on_terminal, why_nothing
+    from pgo_advisor.render.patch import render_sites
     from pgo_advisor.verify import verify as run
 
+    if root and way == "list":
+        raise click.UsageError("--root says where marks may go; it needs --with mark")
     end_on_signals()
     reports = Reports(html, markdown, json_, force=force, quiet=quiet)
     find_tlparse()
     claim = None if advice is None else read_claim(advice)
-    if claim and not claim.dynamic_sources:
+    if claim and not claim.dynamic_sources and way == "list":
         remark(f"{advice} advises nothing: there is nothing to verify")
     verified = run(
         command,
         claim,
+        way=Way(way),
+        root=root,
         runs=runs,
         compare=compare,
         timeout=timeout,
@@ -89,8 +112,13 @@ def verify(
     if verified.analysis is None:
         remark(f"no compile was recorded. {why_nothing(command)}")
         sys.exit(verified.exit_code)
-    reports.write(verified.analysis)
+    patch = verified.patch
+    reports.write(verified.analysis, patch=patch)
     measured = verified.analysis.measured
+    if measured is None and patch and (patch.sites or patch.unmarkable):
+        click.echo(render_sites(patch), nl=False, err=True)
+        remark("there is nothing to verify as marks: none of the advice can be one")
+        sys.exit(NOT_HELD)
     if measured is None or measured.outcome is Outcome.held:
         sys.exit(verified.exit_code)
     remark(f"the advice did not hold: {measured.why}")

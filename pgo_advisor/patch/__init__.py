@@ -341,9 +341,10 @@ def _site(frame: FrameReport, recorded: CallSite) -> Site:
 
 def _done(item: _Found, made: Rewrite, name: str) -> Site:
     own = {want.advice.pair for want in item.wants}
-    if own & set(made.marked):
+    marked, present = own & set(made.marked), own & set(made.present)
+    if marked:
         outcome = Outcome.marked
-    elif own & set(made.present):
+    elif present:
         outcome = Outcome.present
     else:
         outcome = Outcome.refused
@@ -353,6 +354,7 @@ def _done(item: _Found, made: Rewrite, name: str) -> Site:
         outcome=outcome,
         reasons=tuple(dict.fromkeys((*item.site.reasons, *made.reasons))),
         statements=tuple(text.replace("\0", " ") for text in made.statements),
+        marked=tuple(sorted(marked | present, key=str)),
         diff=unified(name, item.source.content, changed).decode("utf-8", "replace"),
     )
 

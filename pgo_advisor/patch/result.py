@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from pgo_advisor.findings import Advice
+from pgo_advisor.history import Pair
 from pgo_advisor.patch.diff import unified
 
 
@@ -37,6 +39,8 @@ class Site:
     path: Path | None = None
     found_line: int | None = None
     in_source: bool = False
+    marked: tuple[Pair, ...] = ()
+    """Inputs that have a mark there now, put or found."""
     diff: str = ""
     """What this site alone changes, for reading."""
 
@@ -54,6 +58,15 @@ class FilePatch:
     def diff(self) -> bytes:
         return unified(self.name, self.before, self.after)
 
+    def line_before(self, line: int) -> int:
+        """Where a line of the changed file was; the statement's for what was put before it."""
+        old, new = self.before.splitlines(), self.after.splitlines()
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+        for _, i1, i2, j1, j2 in matcher.get_opcodes():
+            if j1 < line <= j2:
+                return max(i1 + 1, i2 - (j2 - line))
+        return line
+
 
 @dataclass(frozen=True)
 class Patch:
@@ -67,6 +80,14 @@ class Patch:
     files: tuple[FilePatch, ...]
     unmarkable: tuple[Advice, ...]
     notes: tuple[str, ...]
+
+    def marked(self, advice: Advice) -> list[Site]:
+        """Where the input has a mark; elsewhere than in these only its list entry declares it."""
+        return [
+            site
+            for site in self.sites
+            if site.frame in advice.frames and advice.pair in site.marked
+        ]
 
     @property
     def diff(self) -> bytes:

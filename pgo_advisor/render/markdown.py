@@ -99,7 +99,7 @@ def _answer(analysis: Analysis, patched: str, *, snippet: bool) -> Iterator[str]
 
 def _measured(measured: Measured) -> Iterator[str]:
     """A table of the whole program, and below it what else was found."""
-    yield "| measured | predicted | without | with the advice |\n|---|--:|--:|--:|\n"
+    yield f"| measured | predicted | without | with {measured.way.what} |\n|---|--:|--:|--:|\n"
     for row in table(measured)[:TOTALS]:
         yield f"| {row.what} | {row.predicted} | {row.before} | {row.after} |\n"
     yield "\n"

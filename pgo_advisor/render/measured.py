@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pgo_advisor.measured import Measured, Outcome, Side, Spread
-from pgo_advisor.render.text import duration, one_line, span
+from pgo_advisor.measured import Measured, Outcome, Side, Spread, Way
+from pgo_advisor.render.text import count, duration, one_line, span
 
 TOTALS = 5
 """Rows of the table that are about the whole program."""
 
 
+_AND = " and "
 _REJECTED = (Outcome.broke, Outcome.differs, Outcome.costs_more, Outcome.no_help)
 
 
@@ -37,7 +38,8 @@ def headline(measured: Measured) -> str:
 def verdict(measured: Measured) -> str:
     """Whether the advice held, without recorded text."""
     rejected = measured.outcome in _REJECTED
-    return f"The advice: {measured.why}.{' Do not use it as it stands.' if rejected else ''}"
+    what = "The advice, as marks" if measured.way is Way.mark else "The advice"
+    return f"{what}: {measured.why}.{' Do not use it as it stands.' if rejected else ''}"
 
 
 def table(measured: Measured) -> list[Row]:
@@ -66,15 +68,20 @@ def table(measured: Measured) -> list[Row]:
 def sentences(measured: Measured) -> Iterator[str]:
     """All that is to be said besides the figures. Recorded text in it is not yet made harmless."""
     yield verdict(measured)
+    if measured.way is Way.mark:
+        inputs = count(len(measured.marks), "input")
+        yield f"The copy has {inputs} marked in {', '.join(measured.files)}"
+        yield f"Marked: {_AND.join(measured.marks)}"
+        if measured.dynamic_sources:
+            yield f"Beside the marks the list was {measured.dynamic_sources}"
     if measured.broken_by:
         yield f"What breaks it: {'  '.join(measured.broken_by)}"
     if measured.unforeseen:
         yield f"Recompiles that are left and were not foreseen: {'; '.join(measured.unforeseen)}"
     if measured.useless:
-        yield f"Useless entries: {'  '.join(measured.useless)}"
+        yield f"Useless: {'  '.join(measured.useless)}"
     if measured.smallest is not None:
-        smallest = measured.smallest or "(empty)"
-        yield f"The list that is left: {smallest}"
+        yield f"What is left: {_smallest(measured) or '(nothing)'}"
     yield from measured.notes
     yield (
         f"Measured in {measured.runs} runs at {measured.when} on {measured.machine}, "
@@ -89,7 +96,11 @@ def as_dict(measured: Measured) -> dict[str, Any]:
         "outcome": measured.outcome.value,
         "why": measured.why,
         "notes": list(measured.notes),
+        "with": measured.way.value,
         "dynamic_sources": measured.dynamic_sources,
+        "marks": list(measured.marks),
+        "files": list(measured.files),
+        "diff": measured.diff,
         "predicted_compiles": None if predicted is None else list(predicted),
         "before": _side(measured.before),
         "after": _side(measured.after),
@@ -109,12 +120,18 @@ def as_dict(measured: Measured) -> dict[str, Any]:
         "unforeseen": list(measured.unforeseen),
         "broken_by": list(measured.broken_by),
         "useless": list(measured.useless),
-        "smallest": measured.smallest,
+        "smallest": _smallest(measured),
         "runs": measured.runs,
         "machine": measured.machine,
         "torch_version": measured.torch_version,
         "when": measured.when,
     }
+
+
+def _smallest(measured: Measured) -> str | None:
+    """As a value for the variable, where it is a list."""
+    separator = "," if measured.way is Way.list else _AND
+    return None if measured.smallest is None else separator.join(measured.smallest)
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def _measured(measured: Measured) -> Iterator[RenderableType]:
     yield Text(one_line(first, 400), style="green" if held else "red")
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     grid.add_column("measured", overflow="fold")
-    for column in ("predicted", "without", "with the advice"):
+    for column in ("predicted", "without", f"with {measured.way.what}"):
         grid.add_column(column, justify="right")
     for row in measured_table(measured):
         grid.add_row(*(Text(cell) for cell in row))

@@ -28,7 +28,7 @@ PROGRAMS = Path(__file__).parents[2] / "tests" / "scenarios"
 def main(programs: tuple[Path, ...], python: str, out: Path | None) -> None:
     """Record each program, patch a copy of it, run that, and print its compiles beside the predicted ones.
 
-    Where a part of the advice can only be a list entry, the run has the list of these, too. Exits with 1 if
+    Where a part of the advice gets no mark, the run has the list of that, too. Exits with 1 if
     a patched program broke or was measured outside of the predicted range.
     """
     rows = []
@@ -59,7 +59,10 @@ def patched(python: str, program: Path) -> dict[str, object] | None:
         made = analysis.patch(root=folder)
         write(made.files, allow_dirty=True)
         again = analysis.patch(root=folder)
-        listed = ",".join(item.list_entry for item in made.unmarkable if item.list_entry)
+        entries = [
+            item.list_entry for item in analysis.advice if item.list_entry and not made.marked(item)
+        ]
+        listed = ",".join(dict.fromkeys(entries))
         done = run(
             python,
             copy,
