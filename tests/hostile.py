@@ -8,7 +8,7 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Verdict
 from pgo_advisor.history import Pair
-from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread
+from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
 from pgo_advisor.predict import Range
 from pgo_advisor.tables import Tables
 
@@ -37,7 +37,11 @@ def measured(texts: list[str]) -> Measured:
         outcome=Outcome.broke,
         why="it breaks the program: exit code 0 without it, exit code 1 with it",
         notes=tuple(texts),
+        way=Way.mark,
         dynamic_sources=texts[0],
+        marks=tuple(texts),
+        diff="".join(f"+{text}\n" for text in texts),
+        files=tuple(texts),
         predicted=Range(1, None),
         before=side,
         after=side,
@@ -45,7 +49,7 @@ def measured(texts: list[str]) -> Measured:
         unforeseen=tuple(texts),
         broken_by=tuple(texts),
         useless=tuple(texts),
-        smallest=texts[0],
+        smallest=tuple(texts),
         runs=4,
         machine=texts[0],
         torch_version=texts[0],
