@@ -9,14 +9,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import Trace
+from hostile import TEXTS, hostile
 from test_unpack import assert_same
 
+from pgo_advisor.analysis import Analysis
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.job import ingest
+from pgo_advisor.render.patch import render_sites
 
 
 def records(log: Path) -> list[bytes]:
@@ -233,3 +237,13 @@ def test_hostile_names_pass_through_all_outputs(trace: Trace, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     assert "\u202e" not in done.stdout
+
+
+def test_recorded_text_cannot_act_in_a_terminal(
+    analysis: Callable[[str, str], Analysis], tmp_path: Path
+) -> None:
+    evil = hostile(analysis("2.13.0", "s10_user_branch"), 4 * len(TEXTS))
+    patch = evil.patch(root=tmp_path)
+    for text in (evil.to_text(), evil.snippet(), render_sites(patch)):
+        acts = {c for c in text if c != "\n" and not c.isprintable()}
+        assert acts == set()

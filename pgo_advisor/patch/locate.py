@@ -46,8 +46,8 @@ class Files:
         for old, new in self._maps:
             prefix = old.replace("\\", "/").rstrip("/") + "/"
             if name.startswith(prefix):
-                return (new / name[len(prefix) :]).resolve()
-        return (self._root / recorded).resolve()
+                return _resolved(new / name[len(prefix) :])
+        return _resolved(self._root / recorded)
 
     def source(self, recorded: str) -> SourceFile:
         """Raises NotFound."""
@@ -63,6 +63,13 @@ class Files:
         """Whether the file is still the one that was traced; None if the trace does not tell."""
         known = self._hashes.get(recorded)
         return zlib.crc32(source.content) in known if known else None
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except ValueError:
+        return path  # no file can have this name, which reading it will say
 
 
 def _read(path: Path, recorded: str) -> SourceFile | str:

@@ -127,7 +127,7 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
             yield Text(f"and {len(analysis.frames) - _MOST_FRAMES} more")
         for frame in analysis.frames[:_MOST_FRAMES]:
             for text in frame.unsure:
-                yield Text(f"{one_line(frame.id, 60)}: a range, since {text}", style="dim")
+                yield Text(one_line(f"{frame.id}: a range, since {text}", 300), style="dim")
     if analysis.advice:
         yield from _heading("To declare dynamic")
         yield from _advice(analysis.advice)
@@ -139,7 +139,7 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
             if finding.compiles:
                 cost = f"  ({count(finding.compiles, 'recompile')}, {duration(finding.seconds)})"
             title = Text(f"{one_line(finding.summary, 300)}{cost}", style="bold")
-            body = [Text(finding.fix)]
+            body = [Text(one_line(finding.fix))]
             body += [Text(one_line(line, 240), style="dim") for line in finding.evidence[:4]]
             body.append(Text(f"pgo-advisor explain {finding.rule}", style="dim"))
             yield Group(title, Padding(Group(*body), (0, 0, 0, 4)))
@@ -252,7 +252,7 @@ def _recompiles(recompiles: tuple[tuple[str, Recompile], ...]) -> Table:
     table.add_column("", no_wrap=True)
     for ranks, recompile in recompiles:
         row = [one_line(ranks, 20)] if ranked else []
-        row += [recompile.compile_id, duration(recompile.seconds)]
+        row += [one_line(recompile.compile_id, 40), duration(recompile.seconds)]
         table.add_row(
             *row,
             Text(one_line(recompile.frame, 60)),
