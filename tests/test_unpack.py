@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow
 import pytest
-from conftest import Trace
+from conftest import TRACES, Trace
 
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest import tlparse
@@ -248,3 +248,9 @@ class TestJobs:
     def test_a_job_that_is_none(self, folder: Path) -> None:
         with pytest.raises(InputError, match="there are: monday, tuesday"):
             ingest([folder], job="sunday")
+
+    def test_logs_that_are_compressed_one_by_one_are_no_jobs(self) -> None:
+        job = TRACES / "2.13.0" / "m01_two_ranks"
+        assert [log.suffix for log in job.iterdir()] == [".gz", ".gz"]
+        assert ingest([job]).notes == ()
+        assert len(ingest([job], job=".").logs) == 2

@@ -235,6 +235,8 @@ def _found(kind: Kind, path: Path, shown: Path, root: Path) -> Found:
         own_job = [state["job"]]
     below = shown if kind in {"tlparse", "tlparse-parts"} else shown.parent
     parts = below.relative_to(root).parts if below.is_relative_to(root) else ()
+    if parts and Path(parts[-1]).stem == shown.name:
+        parts = parts[:-1]  # a file that is compressed by itself
     return Found(kind, path, rank, shown, "/".join(filter(None, [_job(parts), *own_job])))
 
 
