@@ -275,6 +275,32 @@ def test_an_interrupt_ends_it(box: Box) -> None:
     assert b"interrupted" in err
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("way", ["list", "mark"])
+def test_an_interrupt_ends_the_search_for_the_smallest(
+    box: Box, number: signal.Signals, way: str
+) -> None:
+    # two runs are compared, the third is of a part of the advice
+    code = f"""{COMPILE}
+import pathlib, time
+runs = pathlib.Path({str(box.folder / "runs")!r})
+runs.mkdir(exist_ok=True)
+(runs / str(len(list(runs.iterdir())))).touch()
+if len(list(runs.iterdir())) == 3:
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+    program = box.program(code)
+    child = box.start(
+        *("verify", "--minimize", "--runs", 1, "--with", way, *program), cwd=box.folder
+    )
+    until_line(child.stderr, b"ready")
+    child.send_signal(number)
+    out, _ = child.communicate(timeout=60)
+    assert (child.returncode, out) == (128 + number, b"")
+    assert Path(program[1]).read_text() == code
+
+
 def test_there_is_nothing_to_verify(box: Box) -> None:
     program = box.program(COMPILE.replace("(3, 4, 5)", "(3, 3, 3)") + "raise SystemExit(4)")
     assert measure(box, *program, code=4) is None
