@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -75,6 +76,8 @@ class Call:
     installed: list[tuple[Relation, bool]] = field(default_factory=list)
     """Shape guards that the graph checks, and whether duck sizing alone made them."""
     decisions: list[Relation] = field(default_factory=list)
+    pinned_as: dict[str, set[Pair]] = field(default_factory=dict)
+    """What was pinned, by its symbol: several if duck sizing had given them one symbol."""
     """All decisions on symbols while tracing, in their order."""
     symbols: dict[str, str] = field(default_factory=dict)
     """What a symbol stands for, as `L['x'].size()[0]`."""
@@ -83,6 +86,8 @@ class Call:
     @cached_property
     def duck_groups(self) -> list[frozenset[str]]:
         """Names of sizes that had one symbol since they had the same value, in groups."""
+    values: dict[str, Number] = field(default_factory=dict)
+    """Values of symbols of which no input tells, by what they stand for: sizes and strides of views' bases."""
         groups: list[frozenset[str]] = []
         for relation, duck in self.installed:
             if duck:
@@ -95,6 +100,16 @@ class Call:
         """Whether a tensor had a mark that only a reason tells of, as maybe_mark_dynamic's."""
         return (
             not self.marks
+    @property
+    def pinned_groups(self) -> list[set[Pair]]:
+        """Pairs that were pinned together since duck sizing had given them one symbol."""
+        return [pairs for pairs in self.pinned_as.values() if len(pairs) > 1]
+
+    @property
+    def guards_a_base(self) -> bool:
+        """Whether the graph has guards on the base of a view, which a tensor that is none does not pass."""
+        return any("._base." in name for relation, _ in self.installed for name in relation.names)
+
             and not self.marked
             and any(refusal.cause is CauseKind.marking_changed for refusal in self.refusals)
         )
@@ -127,6 +142,8 @@ class Call:
             values = (tensor.size if match[2] == "size" else tensor.stride) if tensor else ()
             return values[int(match[3])] if int(match[3]) < len(values) else None
         scalar = self.scalars.get(name)
+        if name in self.values:
+            return self.values[name]
         try:
             return None if scalar is None else int(scalar.value)
         except ValueError:
@@ -232,9 +249,14 @@ def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
             if row["symbolic"]:
                 call.symbolic.add(Pair(source, None))
     for row in rows(tables.symbols):
-        calls[row["compile"]].symbols[row["symbol"]] = row["name"]
+        call = calls[row["compile"]]
+        call.symbols[row["symbol"]] = row["name"]
+        if "._base." in row["name"] and str(row["value"]).isdecimal():
+            call.values[row["name"]] = int(row["value"])
     for row in rows(tables.specializations):
-        calls[row["compile"]].pinned.add(Pair(row["source"], row["dim"]))
+        call, pair = calls[row["compile"]], Pair(row["source"], row["dim"])
+        call.pinned.add(pair)
+        call.pinned_as.setdefault(row["symbol"], set()).add(pair)
 
 
 def _marks(text: str) -> Iterator[tuple[str, int]]:
@@ -248,11 +270,14 @@ def _add_guards(calls: Mapping[int, Call], tables: Tables) -> None:
         calls[row["compile"]].structure[row["kind"], row["source"]] = row["value"]
     for row in rows(tables.shape_guards):
         if relation := parse_relation(row["guard"]):
-            if row["installed"]:
-                installed = (relation, _DUCK in (row["comment"] or ""))
-                calls[row["compile"]].installed.append(installed)
-            else:
-                calls[row["compile"]].decisions.append(relation)
+            call = calls[row["compile"]]
+            if not row["installed"]:
+                call.decisions.append(relation)
+                continue
+            call.installed.append((relation, _DUCK in (row["comment"] or "")))
+            for name, other in permutations(relation.equal_names() or (), 2):
+                if "._base." in name and (value := call.number(other)) is not None:
+                    call.values.setdefault(name, value)
     for row in rows(tables.guard_failures):
         pair = None if row["source"] is None else Pair(row["source"], row["dim"])
         refusal = Refusal(row["against"], CauseKind(row["cause"]), pair)

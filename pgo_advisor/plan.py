@@ -102,7 +102,7 @@ def _candidates(predictor: Predictor) -> list[Pair]:
         for relation, duck in call.installed
         if duck
         for name in relation.names
-    }
+    }.union(*(group for call in predictor.calls for group in call.pinned_groups))
     found = [
         pair
         for pair in predictor.varying

@@ -177,6 +177,8 @@ class Predictor:
             yield "a tensor that varies is recorded under another name only", max(1, avoided)
         if self.after_limit:
             yield "more calls may reach it once the function before it hits no limit", None
+        ) or any(
+            marked(*pair) for call in self.calls for group in call.pinned_groups for pair in group
         if any(call.outcome == "limit" for call in self.frame.calls):
             yield "after the recompile limit was hit, nothing more was recorded", None
 
@@ -240,6 +242,10 @@ class Predictor:
 
     def _structure_objects(self, graph: Graph, call: Call) -> bool:
         """Whether something that no declaration changes keeps the call from the graph."""
+            for group in call.pinned_groups:
+                shared = {pair for pair in group & dynamic if not marked(*pair)}
+                if len(shared) > 1:
+                    dynamic -= shared
         founder = graph.founder
         members = {member.compile for member in graph.calls}
         if any(
