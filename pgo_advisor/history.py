@@ -46,6 +46,11 @@ class Refusal(NamedTuple):
     cause: CauseKind
     pair: Pair | None
 
+    @property
+    def of_a_base(self) -> bool:
+        """Whether a guard on a view's base met a tensor that is no view: an exception that names no input."""
+        return self.cause is CauseKind.none_value and self.pair is None
+
 
 @dataclass
 class Call:
@@ -71,23 +76,23 @@ class Call:
     aliases: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     """Sizes of tensors that are recorded under another name; None for a symbol."""
     pinned: set[Pair] = field(default_factory=set)
+    pinned_as: dict[str, set[Pair]] = field(default_factory=dict)
+    """What was pinned, by its symbol: several if duck sizing had given them one symbol."""
     structure: dict[tuple[str, str], str] = field(default_factory=dict)
     """Guards that are not about sizes, by (kind, source)."""
     installed: list[tuple[Relation, bool]] = field(default_factory=list)
     """Shape guards that the graph checks, and whether duck sizing alone made them."""
     decisions: list[Relation] = field(default_factory=list)
-    pinned_as: dict[str, set[Pair]] = field(default_factory=dict)
-    """What was pinned, by its symbol: several if duck sizing had given them one symbol."""
     """All decisions on symbols while tracing, in their order."""
     symbols: dict[str, str] = field(default_factory=dict)
     """What a symbol stands for, as `L['x'].size()[0]`."""
+    values: dict[str, Number] = field(default_factory=dict)
+    """Values of symbols of which no input tells, by what they stand for: sizes and strides of views' bases."""
     refusals: list[Refusal] = field(default_factory=list)
 
     @cached_property
     def duck_groups(self) -> list[frozenset[str]]:
         """Names of sizes that had one symbol since they had the same value, in groups."""
-    values: dict[str, Number] = field(default_factory=dict)
-    """Values of symbols of which no input tells, by what they stand for: sizes and strides of views' bases."""
         groups: list[frozenset[str]] = []
         for relation, duck in self.installed:
             if duck:
@@ -95,11 +100,6 @@ class Call:
                 groups = [group for group in groups if not group & joined] + [joined]
         return groups
 
-    @property
-    def marked_unseen(self) -> bool:
-        """Whether a tensor had a mark that only a reason tells of, as maybe_mark_dynamic's."""
-        return (
-            not self.marks
     @property
     def pinned_groups(self) -> list[set[Pair]]:
         """Pairs that were pinned together since duck sizing had given them one symbol."""
@@ -110,6 +110,11 @@ class Call:
         """Whether the graph has guards on the base of a view, which a tensor that is none does not pass."""
         return any("._base." in name for relation, _ in self.installed for name in relation.names)
 
+    @property
+    def marked_unseen(self) -> bool:
+        """Whether a tensor had a mark that only a reason tells of, as maybe_mark_dynamic's."""
+        return (
+            not self.marks
             and not self.marked
             and any(refusal.cause is CauseKind.marking_changed for refusal in self.refusals)
         )
@@ -137,13 +142,13 @@ class Call:
     def number(self, name: str) -> Number | None:
         """The value of what a shape guard names: a size, a stride, an int or a symbol."""
         name = self.symbols.get(name, name)
+        if name in self.values:
+            return self.values[name]
         if match := _PROPERTY.fullmatch(name):
             tensor = self.tensors.get(match[1])
             values = (tensor.size if match[2] == "size" else tensor.stride) if tensor else ()
             return values[int(match[3])] if int(match[3]) < len(values) else None
         scalar = self.scalars.get(name)
-        if name in self.values:
-            return self.values[name]
         try:
             return None if scalar is None else int(scalar.value)
         except ValueError:

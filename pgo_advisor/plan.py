@@ -160,6 +160,8 @@ def _needed(pairs: Sequence[Pair], kept: Sequence[Pair], predictors: Sequence[Pr
             return True
         if any(predictor.loses(pair, after) for pair in pairs):
             return True
+        if predictor.unites(pairs, without, after):
+            return True
     return False
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pgo_advisor.automatic import AutomaticDynamic
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.decisions import installed_decisions
 from pgo_advisor.guarding import (
     SIZE_CAUSES,
@@ -22,7 +23,7 @@ from pgo_advisor.guarding import (
     paths_agree,
     strides_fit,
 )
-from pgo_advisor.history import Call, Frame, Pair
+from pgo_advisor.history import Call, Frame, Pair, Refusal
 from pgo_advisor.observed import (
     given_pairs,
     never_automatic,
@@ -130,13 +131,19 @@ class Predictor:
         if pair in self.varying and limited:
             return True
         return any(
-            pair in call.symbolic
-            and pair not in call.pinned
-            and pair not in graph.dynamic
-            and graph.founder.value(pair) not in (None, 0, 1)
-            and call.equal_pairs(pair) <= graph.dynamic
+            pair in _fixed(graph, call) and call.equal_pairs(pair) <= graph.dynamic
             for graph in prediction.graphs
             for call in graph.calls
+        )
+
+    def unites(self, pairs: Collection[Pair], marked: Marked, prediction: Prediction) -> bool:
+        """Whether calls that share graphs on trust would need fewer among themselves with these pairs declared, too.
+
+        If the graphs that are thought to take them do not, that counts.
+        """
+        calls = self._on_trust(prediction.graphs)
+        return len(self._replay(marked, calls)) > len(
+            self._replay(lambda *pair: pair in pairs or marked(*pair), calls)
         )
 
     def _doubts(
@@ -146,8 +153,16 @@ class Predictor:
         avoided = max(0, len(self.frame.calls) - low)
         if not self.self_check:
             yield "replaying the recorded run does not give its recorded compiles", avoided
-        if unseen := self._unseen_together(graphs):
-            yield "sizes that would share a graph were never symbols together", unseen
+        if trusted := self._on_trust(graphs):
+            yield "sizes that would share a graph were never symbols together", len(trusted)
+        if fixed := sum(
+            len(set().union(*(_fixed(graph, call) for call in graph.calls[1:]))) for graph in graphs
+        ):
+            yield (
+                "values of which a recorded graph took any are constants of the one in its place, and calls that "
+                "compiled nothing are not recorded",
+                fixed,
+            )
         if any(call.outcome == "empty" for call in self.frame.calls) and avoided:
             yield (
                 "a call that compiled nothing may compile once its sizes are symbols",
@@ -162,6 +177,8 @@ class Predictor:
             for call in self.calls
             for group in call.duck_groups
             for name in group
+        ) or any(
+            marked(*pair) for call in self.calls for group in call.pinned_groups for pair in group
         ):
             yield "sizes that shared a symbol by duck sizing are declared apart", avoided
         if strange := [pair for pair in self._never_symbols if marked(*pair)]:
@@ -177,8 +194,6 @@ class Predictor:
             yield "a tensor that varies is recorded under another name only", max(1, avoided)
         if self.after_limit:
             yield "more calls may reach it once the function before it hits no limit", None
-        ) or any(
-            marked(*pair) for call in self.calls for group in call.pinned_groups for pair in group
         if any(call.outcome == "limit" for call in self.frame.calls):
             yield "after the recompile limit was hit, nothing more was recorded", None
 
@@ -201,11 +216,16 @@ class Predictor:
         return len(graphs) == len(self.calls)
 
     def _replay(
-        self, marked: Marked, *, unbacked: Collection[Pair] = (), structural: bool = True
+        self,
+        marked: Marked,
+        calls: Sequence[Call] | None = None,
+        *,
+        unbacked: Collection[Pair] = (),
+        structural: bool = True,
     ) -> list[Graph]:
         automatic = AutomaticDynamic([pair for pair in self.never if not marked(*pair)])
         graphs: list[Graph] = []
-        for call in self.calls:
+        for call in self.calls if calls is None else calls:
             taken = next(
                 (
                     graph
@@ -222,6 +242,10 @@ class Predictor:
             loose = frozenset(automatic.loose)
             automatically.update(pair for pair in self.given if call.value(pair) is not None)
             dynamic = automatically | {pair for pair in pairs(call) if marked(*pair)}
+            for group in call.pinned_groups:
+                shared = {pair for pair in group & dynamic if not marked(*pair)}
+                if len(shared) > 1:
+                    dynamic -= shared
             dynamic -= {
                 pair
                 for pair, bases in self.bases.items()
@@ -242,14 +266,12 @@ class Predictor:
 
     def _structure_objects(self, graph: Graph, call: Call) -> bool:
         """Whether something that no declaration changes keeps the call from the graph."""
-            for group in call.pinned_groups:
-                shared = {pair for pair in group & dynamic if not marked(*pair)}
-                if len(shared) > 1:
-                    dynamic -= shared
         founder = graph.founder
         members = {member.compile for member in graph.calls}
         if any(
-            refusal.against in members and refusal.cause not in SIZE_CAUSES
+            refusal.against in members
+            and refusal.cause not in SIZE_CAUSES
+            and (refusal.against == founder.compile or not _is_of_the_member(refusal, founder))
             for refusal in call.refusals
         ):
             return True
@@ -361,9 +383,9 @@ class Predictor:
             for call in graph.calls[1:]
         )
 
-    def _unseen_together(self, graphs: Sequence[Graph]) -> int:
-        """How many calls share a graph on trust: what varies among them was never symbolic at once."""
-        count = 0
+    def _on_trust(self, graphs: Sequence[Graph]) -> list[Call]:
+        """Calls that share a graph on trust: what varies among its calls was never symbolic at once."""
+        trusted: list[Call] = []
         for graph in graphs:
             varying = {
                 pair
@@ -371,8 +393,22 @@ class Predictor:
                 if len({value for call in graph.calls if (value := call.value(pair)) is not None})
                 > 1
             }
-            if len(graph.calls) > 1 and not any(
-                varying <= call.symbolic - call.pinned for call in graph.calls
-            ):
-                count += len(graph.calls) - 1
-        return count
+            if not any(varying <= call.symbolic - call.pinned for call in graph.calls):
+                trusted += graph.calls[1:]
+        return trusted
+
+
+def _is_of_the_member(refusal: Refusal, founder: Call) -> bool:
+    """Whether a graph refused a call by a guard that the founder of the graph in its place has not."""
+    if refusal.of_a_base:
+        return not founder.guards_a_base
+    return refusal.cause is CauseKind.marking_changed
+
+
+def _fixed(graph: Graph, call: Call) -> set[Pair]:
+    """What the graph holds constant though the call's recorded graph took any value of it."""
+    return {
+        pair
+        for pair in call.symbolic - call.pinned - graph.dynamic
+        if graph.founder.value(pair) not in (None, 0, 1)
+    }

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.decisions import installed_decisions
-from pgo_advisor.history import Call, Frame, Pair, Scalar, Tensor
+from pgo_advisor.history import Call, Frame, Pair, Refusal, Scalar, Tensor
 from pgo_advisor.plan import choose, declaration
 from pgo_advisor.predict import Predictor, Range
 from pgo_advisor.relations import parse_relation
 
-X0 = Pair("L['x']", 0)
+X0, X1 = (Pair("L['x']", dim) for dim in range(2))
 
 
 def tensor(*size: int, stride: tuple[int, ...] | None = None, parameter: bool = False) -> Tensor:
