@@ -87,7 +87,7 @@ class Call:
     symbols: dict[str, str] = field(default_factory=dict)
     """What a symbol stands for, as `L['x'].size()[0]`."""
     values: dict[str, Number] = field(default_factory=dict)
-    """Values of symbols of which no input tells, by what they stand for: sizes and strides of views' bases."""
+    """Sizes and strides of views' bases, which no input tells, as far as they were symbols; by name."""
     refusals: list[Refusal] = field(default_factory=list)
 
     @cached_property

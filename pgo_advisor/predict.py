@@ -137,9 +137,9 @@ class Predictor:
         )
 
     def unites(self, pairs: Collection[Pair], marked: Marked, prediction: Prediction) -> bool:
-        """Whether calls that share graphs on trust would need fewer among themselves with these pairs declared, too.
+        """Whether calls that share graphs on trust would share graphs of their own with these pairs declared.
 
-        If the graphs that are thought to take them do not, that counts.
+        If the graphs that are thought to take them do not, that saves compiles.
         """
         calls = self._on_trust(prediction.graphs)
         return len(self._replay(marked, calls)) > len(
@@ -159,8 +159,8 @@ class Predictor:
             len(set().union(*(_fixed(graph, call) for call in graph.calls[1:]))) for graph in graphs
         ):
             yield (
-                "values of which a recorded graph took any are constants of the one in its place, and calls that "
-                "compiled nothing are not recorded",
+                "a recorded graph took any value of what is a constant in the one in its place, "
+                "and calls that compiled nothing are not recorded",
                 fixed,
             )
         if any(call.outcome == "empty" for call in self.frame.calls) and avoided:
