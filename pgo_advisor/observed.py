@@ -83,12 +83,39 @@ def never_automatic(calls: Sequence[Call], varying: Mapping[Pair, int]) -> froze
     return frozenset(never)
 
 
+def _varies_with_an_alias(source: str, dim: int, calls: Sequence[Call]) -> bool:
+    """Whether the dim follows that of another tensor, which is recorded under another name."""
+    found: dict[str, dict[int, set[int]]] = {}
+    same = {
+        alias
+        for call in calls
+        for alias, size in call.aliases.items()
+        if source in call.tensors and call.tensors[source].size == size
+    }
+    for call in calls:
+        tensor = call.tensors.get(source)
+        for alias, size in call.aliases.items():
+            if alias in same or tensor is None or len(tensor.size) != len(size):
+                continue
+            known, follows = size[dim], tensor.size[dim]
+            if known is not None and follows is not None:
+                found.setdefault(alias, {}).setdefault(known, set()).add(follows)
+    return any(
+        len(sizes) > 1 and all(len(follows) == 1 for follows in sizes.values())
+        for sizes in found.values()
+    )
+
+
 def view_bases(calls: Sequence[Call]) -> dict[Pair, frozenset[Pair]]:
     """Dims of views with the dims of their bases that they have to equal.
 
     A view is made anew from its base: if the base's dim is static, so is the view's, whatever is declared.
+    So it is, too, where the base is an input itself: that is recorded without its name.
     """
     bases: dict[Pair, set[Pair]] = {}
+    for view in varying_pairs(calls):
+        if view.dim is not None and _varies_with_an_alias(view.source, view.dim, calls):
+            bases[view] = {Pair(f"{view.source}._base", view.dim)}
     for call in calls:
         for relation, duck in call.installed:
             if not duck and (names := relation.equal_names()):

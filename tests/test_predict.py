@@ -332,3 +332,22 @@ def test_a_pair_stays_that_unites_calls_if_the_others_do_not_share_as_thought() 
     )
     made.calls[1].marked = made.calls[1].symbolic = {X0}
     assert set(choose([made], by_dim=True).pairs) == {X0, Pair("L['k']", None)}
+
+
+def test_a_base_that_is_an_input_itself_is_declared_by_the_view() -> None:
+    # a resume function gets x and t = x[:1]: x is recorded under the name of t's base (run under PyTorch
+    # 2.13: a graph for each size with t declared, one in all with the base, too)
+    made = frame(
+        call(0, {"L['t']": tensor(1, 8)}, aliases={"L['x']": (2, 8)}, dynamic="false"),
+        call(1, {"L['t']": tensor(1, 9)}, aliases={"L['x']": (2, 9)}, dynamic="false"),
+    )
+    t1, base1 = Pair("L['t']", 1), Pair("L['t']._base", 1)
+    assert predicted(made, t1).low == 2
+    assert choose([made], by_dim=True).pairs == (t1, base1)
+
+
+def test_a_tensor_that_is_given_twice_has_no_base() -> None:
+    made = two_sizes()
+    for made_call in made.calls:
+        made_call.aliases["L['y']"] = made_call.tensors["L['x']"].size
+    assert choose([made], by_dim=True).pairs == (X0,)
