@@ -113,8 +113,9 @@ def view_bases(calls: Sequence[Call]) -> dict[Pair, frozenset[Pair]]:
     So it is, too, where the base is an input itself: that is recorded without its name.
     """
     bases: dict[Pair, set[Pair]] = {}
-    for view in varying_pairs(calls):
-        if view.dim is not None and _varies_with_an_alias(view.source, view.dim, calls):
+    aliasing = [call for call in calls if call.aliases]
+    for view in varying_pairs(aliasing):
+        if view.dim is not None and _varies_with_an_alias(view.source, view.dim, aliasing):
             bases[view] = {Pair(f"{view.source}._base", view.dim)}
     for call in calls:
         for relation, duck in call.installed:

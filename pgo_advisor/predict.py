@@ -73,6 +73,8 @@ class Prediction:
     compiles: Range
     reasons: tuple[str, ...]
     graphs: tuple[Graph, ...] = field(repr=False)
+    trusted: tuple[Call, ...] = field(repr=False)
+    """Calls that share a graph on trust: what varies among its calls was never symbolic at once."""
 
 
 class Predictor:
@@ -112,10 +114,12 @@ class Predictor:
         low = len(graphs) + sum(
             call.outcome != "limit" or self._refused_by_all(call, graphs) for call in self._blind
         )
-        doubts = list(self._doubts(graphs, marked, low))
+        trusted = self._on_trust(graphs)
+        doubts = list(self._doubts(graphs, marked, low, len(trusted)))
         further = [more for _, more in doubts]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
-        return Prediction(Range(low, high), tuple(reason for reason, _ in doubts), tuple(graphs))
+        reasons = tuple(reason for reason, _ in doubts)
+        return Prediction(Range(low, high), reasons, tuple(graphs), trusted)
 
     def concerns(self, pair: Pair) -> bool:
         """Whether declaring the pair can change anything in this frame."""
@@ -131,7 +135,7 @@ class Predictor:
         if pair in self.varying and limited:
             return True
         return any(
-            pair in _fixed(graph, call) and call.equal_pairs(pair) <= graph.dynamic
+            _is_fixed(pair, graph, call) and call.equal_pairs(pair) <= graph.dynamic
             for graph in prediction.graphs
             for call in graph.calls
         )
@@ -141,22 +145,28 @@ class Predictor:
 
         If the graphs that are thought to take them do not, that saves compiles.
         """
-        calls = self._on_trust(prediction.graphs)
+        calls = prediction.trusted
         return len(self._replay(marked, calls)) > len(
             self._replay(lambda *pair: pair in pairs or marked(*pair), calls)
         )
 
     def _doubts(
-        self, graphs: Sequence[Graph], marked: Marked, low: int
+        self, graphs: Sequence[Graph], marked: Marked, low: int, trusted: int
     ) -> Iterator[tuple[str, int | None]]:
         """Why the replay may be off, each with how many compiles more there may be in all; None: no bound."""
         avoided = max(0, len(self.frame.calls) - low)
         if not self.self_check:
             yield "replaying the recorded run does not give its recorded compiles", avoided
-        if trusted := self._on_trust(graphs):
-            yield "sizes that would share a graph were never symbols together", len(trusted)
-        if fixed := sum(
-            len(set().union(*(_fixed(graph, call) for call in graph.calls[1:]))) for graph in graphs
+        if trusted:
+            yield "sizes that would share a graph were never symbols together", trusted
+        if fixed := len(
+            {
+                (number, pair)
+                for number, graph in enumerate(graphs)
+                for call in graph.calls[1:]
+                for pair in call.symbolic
+                if _is_fixed(pair, graph, call)
+            }
         ):
             yield (
                 "a recorded graph took any value of what is a constant in the one in its place, "
@@ -383,8 +393,7 @@ class Predictor:
             for call in graph.calls[1:]
         )
 
-    def _on_trust(self, graphs: Sequence[Graph]) -> list[Call]:
-        """Calls that share a graph on trust: what varies among its calls was never symbolic at once."""
+    def _on_trust(self, graphs: Sequence[Graph]) -> tuple[Call, ...]:
         trusted: list[Call] = []
         for graph in graphs:
             varying = {
@@ -395,7 +404,7 @@ class Predictor:
             }
             if not any(varying <= call.symbolic - call.pinned for call in graph.calls):
                 trusted += graph.calls[1:]
-        return trusted
+        return tuple(trusted)
 
 
 def _is_of_the_member(refusal: Refusal, founder: Call) -> bool:
@@ -405,10 +414,11 @@ def _is_of_the_member(refusal: Refusal, founder: Call) -> bool:
     return refusal.cause is CauseKind.marking_changed
 
 
-def _fixed(graph: Graph, call: Call) -> set[Pair]:
-    """What the graph holds constant though the call's recorded graph took any value of it."""
-    return {
-        pair
-        for pair in call.symbolic - call.pinned - graph.dynamic
-        if graph.founder.value(pair) not in (None, 0, 1)
-    }
+def _is_fixed(pair: Pair, graph: Graph, call: Call) -> bool:
+    """Whether the graph holds a pair constant of which the call's recorded graph took any value."""
+    return (
+        pair in call.symbolic
+        and pair not in call.pinned
+        and pair not in graph.dynamic
+        and graph.founder.value(pair) not in (None, 0, 1)
+    )
