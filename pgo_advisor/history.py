@@ -121,7 +121,13 @@ class Call:
 
     def equal_pairs(self, pair: Pair) -> set[Pair]:
         """The pairs that the graph requires to be equal to this one."""
-        equal = set()
+        equal = {
+            other
+            for group in self.duck_groups
+            if pair in map(pair_of, group)
+            for name in group
+            if (other := pair_of(name)) not in (pair, None)
+        }
         for relation, _ in self.installed:
             if names := relation.equal_names():
                 left, right = map(pair_of, names)

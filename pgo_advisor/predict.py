@@ -23,7 +23,7 @@ from pgo_advisor.guarding import (
     paths_agree,
     strides_fit,
 )
-from pgo_advisor.history import Call, Frame, Pair, Refusal
+from pgo_advisor.history import Call, Frame, Pair, Refusal, pair_of
 from pgo_advisor.observed import (
     given_pairs,
     never_automatic,
@@ -60,6 +60,8 @@ class Graph:
     dynamic: frozenset[Pair]
     loose: frozenset[str]
     """Tensors whose strides are symbols, though no size is."""
+    joined: tuple[frozenset[Pair], ...]
+    """Sizes that share a symbol by duck sizing, in groups."""
 
     @property
     def founder(self) -> Call:
@@ -270,6 +272,14 @@ class Predictor:
                         if pair in unbacked or pair.dim is None or call.value(pair) not in (0, 1)
                     ),
                     loose,
+                    tuple(
+                        frozenset(
+                            pair
+                            for name in group
+                            if not is_marked(name, call, marked) and (pair := pair_of(name))
+                        )
+                        for group in call.duck_groups
+                    ),
                 )
             )
         return graphs
@@ -415,10 +425,15 @@ def _is_of_the_member(refusal: Refusal, founder: Call) -> bool:
 
 
 def _is_fixed(pair: Pair, graph: Graph, call: Call) -> bool:
-    """Whether the graph holds a pair constant of which the call's recorded graph took any value."""
+    """Whether the graph fixes a pair, or joins it to others, that the call's recorded graph left free."""
     return (
         pair in call.symbolic
         and pair not in call.pinned
-        and pair not in graph.dynamic
         and graph.founder.value(pair) not in (None, 0, 1)
+        and (
+            pair not in graph.dynamic
+            or any(
+                pair in group and group - {pair} - call.equal_pairs(pair) for group in graph.joined
+            )
+        )
     )

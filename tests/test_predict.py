@@ -351,3 +351,23 @@ def test_a_tensor_that_is_given_twice_has_no_base() -> None:
     for made_call in made.calls:
         made_call.aliases["L['y']"] = made_call.tensors["L['x']"].size
     assert choose([made], by_dim=True).pairs == (X0,)
+
+
+def test_a_refusal_tells_of_bases_whose_sizes_are_not_recorded() -> None:
+    made = frame(
+        call(0, {"L['x']": tensor(7)}, symbolic={X0}, dynamic="true"),
+        call(1, {"L['x']": tensor(16)}, symbolic={X0}, dynamic="true"),
+    )
+    relation = parse_relation("L['y']._base.size()[0] == L['x'].size()[0]")
+    assert relation is not None
+    made.calls[0].installed.append((relation, False))
+    assert predicted(made).low == 1
+    made.calls[1].refusals = [Refusal(0, CauseKind.equal_dims, X0)]
+    assert predicted(made) == Range(2, 2)
+
+
+def test_what_a_recorded_graph_held_apart_is_declared_apart() -> None:
+    # y and z are equal in both calls; the graph of call 1 does not need that, and may have taken others
+    made = frame(duck(0, 4, 4, 4), duck(1, 5, 6, 6))
+    assert choose([made], by_dim=True).pairs == (X0, Pair("L['z']", 0))
+    assert "took any value" in " ".join(Predictor(made).predict(declaration([X0])).reasons)
