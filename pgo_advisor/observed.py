@@ -83,6 +83,18 @@ def never_automatic(calls: Sequence[Call], varying: Mapping[Pair, int]) -> froze
     return frozenset(never)
 
 
+def joined_to_bases(calls: Sequence[Call]) -> frozenset[Pair]:
+    """Sizes that share a symbol with a view's base by duck sizing: declared, they have one of their own."""
+    return frozenset(
+        pair
+        for call in calls
+        for group in call.duck_groups
+        if any("._base." in name for name in group)
+        for name in group
+        if (pair := pair_of(name)) and not pair.source.endswith("._base")
+    )
+
+
 def _varies_with_an_alias(source: str, dim: int, calls: Sequence[Call]) -> bool:
     """Whether the dim follows that of another tensor, which is recorded under another name."""
     found: dict[str, dict[int, set[int]]] = {}

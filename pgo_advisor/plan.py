@@ -114,6 +114,7 @@ def _candidates(predictor: Predictor) -> list[Pair]:
     return [
         *found,
         *dict.fromkeys(base for pair in found for base in predictor.bases.get(pair, ())),
+        *sorted(predictor.joined_to_bases - predictor.varying.keys(), key=str),
     ]
 
 

@@ -26,6 +26,7 @@ from pgo_advisor.guarding import (
 from pgo_advisor.history import Call, Frame, Pair, Refusal, pair_of
 from pgo_advisor.observed import (
     given_pairs,
+    joined_to_bases,
     never_automatic,
     pairs,
     pinned_pairs,
@@ -101,6 +102,7 @@ class Predictor:
         self.never = never_automatic(self.calls, self.varying)
         self.given = given_pairs(self.calls)
         self.bases = view_bases(self.calls)
+        self.joined_to_bases = joined_to_bases(self.calls)
         constant = {pair for call in self.calls for pair in pairs(call) if pair not in self.varying}
         self._never_symbols = constant.difference(seen, *(call.symbolic for call in self.calls))
         self._installed_decisions: dict[int, list[Relation]] = {}
@@ -125,7 +127,11 @@ class Predictor:
 
     def concerns(self, pair: Pair) -> bool:
         """Whether declaring the pair can change anything in this frame."""
-        return pair in self.varying or any(pair in bases for bases in self.bases.values())
+        return (
+            pair in self.varying
+            or pair in self.joined_to_bases
+            or any(pair in bases for bases in self.bases.values())
+        )
 
     def loses(self, pair: Pair, prediction: Prediction) -> bool:
         """Whether calls that are not recorded, since they compiled nothing, may compile as is predicted.

@@ -371,3 +371,20 @@ def test_what_a_recorded_graph_held_apart_is_declared_apart() -> None:
     made = frame(duck(0, 4, 4, 4), duck(1, 5, 6, 6))
     assert choose([made], by_dim=True).pairs == (X0, Pair("L['z']", 0))
     assert "took any value" in " ".join(Predictor(made).predict(declaration([X0])).reasons)
+
+
+def test_a_size_that_a_base_was_joined_to_is_declared_though_it_never_varies() -> None:
+    # z's size is that of y's base in call 0; the base has no name of its own to be declared by
+    z0 = Pair("L['z']", 0)
+    made = frame(
+        call(0, {"L['z']": tensor(5)}, symbolic={z0}, dynamic="true"),
+        call(1, {"L['z']": tensor(5)}, symbolic={z0}, dynamic="true"),
+    )
+    relation = parse_relation("L['z'].size()[0] == L['y']._base.size()[0]")
+    assert relation is not None
+    made.calls[0].installed.append((relation, True))
+    for made_call, size in zip(made.calls, (5, 8), strict=True):
+        made_call.values["L['y']._base.size()[0]"] = size
+    assert predicted(made) == Range(2, 2)
+    assert predicted(made, z0).low == 1
+    assert choose([made], by_dim=True).pairs == (z0,)
