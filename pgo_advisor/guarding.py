@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from pgo_advisor.automatic import inferred_strides
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.history import Call, Pair, Tensor
+from pgo_advisor.history import Call, Pair, Tensor, pair_of
 from pgo_advisor.relations import Relation
 
 SIZE_CAUSES = frozenset(
@@ -108,7 +108,23 @@ def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
             for reading in readings
         ):
             return False
+        if None in values.values() and _refused_by(relation, founder, call):
+            return False
     return True
+
+
+def _refused_by(relation: Relation, founder: Call, call: Call) -> bool:
+    """Whether PyTorch said that the founder's graph did not take the call since these sizes were not equal.
+
+    That tells of sizes which are not recorded: those of a view's base that were no symbols.
+    """
+    names = relation.equal_names()
+    return names is not None and any(
+        refusal.against == founder.compile
+        and refusal.cause is CauseKind.equal_dims
+        and refusal.pair in map(pair_of, names)
+        for refusal in call.refusals
+    )
 
 
 def _is_stride_equality(relation: Relation) -> bool:

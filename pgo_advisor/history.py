@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -45,6 +46,11 @@ class Refusal(NamedTuple):
     cause: CauseKind
     pair: Pair | None
 
+    @property
+    def of_a_base(self) -> bool:
+        """Whether a guard on a view's base met a tensor that is no view: an exception that names no input."""
+        return self.cause is CauseKind.none_value and self.pair is None
+
 
 @dataclass
 class Call:
@@ -70,6 +76,8 @@ class Call:
     aliases: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     """Sizes of tensors that are recorded under another name; None for a symbol."""
     pinned: set[Pair] = field(default_factory=set)
+    pinned_as: dict[str, set[Pair]] = field(default_factory=dict)
+    """What was pinned, by its symbol: several if duck sizing had given them one symbol."""
     structure: dict[tuple[str, str], str] = field(default_factory=dict)
     """Guards that are not about sizes, by (kind, source)."""
     installed: list[tuple[Relation, bool]] = field(default_factory=list)
@@ -78,6 +86,8 @@ class Call:
     """All decisions on symbols while tracing, in their order."""
     symbols: dict[str, str] = field(default_factory=dict)
     """What a symbol stands for, as `L['x'].size()[0]`."""
+    values: dict[str, Number] = field(default_factory=dict)
+    """Sizes and strides of views' bases, which no input tells, as far as they were symbols; by name."""
     refusals: list[Refusal] = field(default_factory=list)
 
     @cached_property
@@ -91,6 +101,16 @@ class Call:
         return groups
 
     @property
+    def pinned_groups(self) -> list[set[Pair]]:
+        """Pairs that were pinned together since duck sizing had given them one symbol."""
+        return [pairs for pairs in self.pinned_as.values() if len(pairs) > 1]
+
+    @property
+    def guards_a_base(self) -> bool:
+        """Whether the graph has guards on the base of a view, which a tensor that is none does not pass."""
+        return any("._base." in name for relation, _ in self.installed for name in relation.names)
+
+    @property
     def marked_unseen(self) -> bool:
         """Whether a tensor had a mark that only a reason tells of, as maybe_mark_dynamic's."""
         return (
@@ -101,7 +121,13 @@ class Call:
 
     def equal_pairs(self, pair: Pair) -> set[Pair]:
         """The pairs that the graph requires to be equal to this one."""
-        equal = set()
+        equal = {
+            other
+            for group in self.duck_groups
+            if pair in map(pair_of, group)
+            for name in group
+            if (other := pair_of(name)) not in (pair, None)
+        }
         for relation, _ in self.installed:
             if names := relation.equal_names():
                 left, right = map(pair_of, names)
@@ -122,6 +148,8 @@ class Call:
     def number(self, name: str) -> Number | None:
         """The value of what a shape guard names: a size, a stride, an int or a symbol."""
         name = self.symbols.get(name, name)
+        if name in self.values:
+            return self.values[name]
         if match := _PROPERTY.fullmatch(name):
             tensor = self.tensors.get(match[1])
             values = (tensor.size if match[2] == "size" else tensor.stride) if tensor else ()
@@ -232,9 +260,14 @@ def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
             if row["symbolic"]:
                 call.symbolic.add(Pair(source, None))
     for row in rows(tables.symbols):
-        calls[row["compile"]].symbols[row["symbol"]] = row["name"]
+        call = calls[row["compile"]]
+        call.symbols[row["symbol"]] = row["name"]
+        if "._base." in row["name"] and str(row["value"]).isdecimal():
+            call.values[row["name"]] = int(row["value"])
     for row in rows(tables.specializations):
-        calls[row["compile"]].pinned.add(Pair(row["source"], row["dim"]))
+        call, pair = calls[row["compile"]], Pair(row["source"], row["dim"])
+        call.pinned.add(pair)
+        call.pinned_as.setdefault(row["symbol"], set()).add(pair)
 
 
 def _marks(text: str) -> Iterator[tuple[str, int]]:
@@ -248,11 +281,14 @@ def _add_guards(calls: Mapping[int, Call], tables: Tables) -> None:
         calls[row["compile"]].structure[row["kind"], row["source"]] = row["value"]
     for row in rows(tables.shape_guards):
         if relation := parse_relation(row["guard"]):
-            if row["installed"]:
-                installed = (relation, _DUCK in (row["comment"] or ""))
-                calls[row["compile"]].installed.append(installed)
-            else:
-                calls[row["compile"]].decisions.append(relation)
+            call = calls[row["compile"]]
+            if not row["installed"]:
+                call.decisions.append(relation)
+                continue
+            call.installed.append((relation, _DUCK in (row["comment"] or "")))
+            for name, other in permutations(relation.equal_names() or (), 2):
+                if "._base." in name and (value := call.number(other)) is not None:
+                    call.values.setdefault(name, value)
     for row in rows(tables.guard_failures):
         pair = None if row["source"] is None else Pair(row["source"], row["dim"])
         refusal = Refusal(row["against"], CauseKind(row["cause"]), pair)

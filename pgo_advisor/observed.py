@@ -83,12 +83,52 @@ def never_automatic(calls: Sequence[Call], varying: Mapping[Pair, int]) -> froze
     return frozenset(never)
 
 
+def joined_to_bases(calls: Sequence[Call]) -> frozenset[Pair]:
+    """Sizes that share a symbol with a view's base by duck sizing: declared, they have one of their own."""
+    return frozenset(
+        pair
+        for call in calls
+        for group in call.duck_groups
+        if any("._base." in name for name in group)
+        for name in group
+        if (pair := pair_of(name)) and not pair.source.endswith("._base")
+    )
+
+
+def _varies_with_an_alias(source: str, dim: int, calls: Sequence[Call]) -> bool:
+    """Whether the dim follows that of another tensor, which is recorded under another name."""
+    found: dict[str, dict[int, set[int]]] = {}
+    same = {
+        alias
+        for call in calls
+        for alias, size in call.aliases.items()
+        if source in call.tensors and call.tensors[source].size == size
+    }
+    for call in calls:
+        tensor = call.tensors.get(source)
+        for alias, size in call.aliases.items():
+            if alias in same or tensor is None or len(tensor.size) != len(size):
+                continue
+            known, follows = size[dim], tensor.size[dim]
+            if known is not None and follows is not None:
+                found.setdefault(alias, {}).setdefault(known, set()).add(follows)
+    return any(
+        len(sizes) > 1 and all(len(follows) == 1 for follows in sizes.values())
+        for sizes in found.values()
+    )
+
+
 def view_bases(calls: Sequence[Call]) -> dict[Pair, frozenset[Pair]]:
     """Dims of views with the dims of their bases that they have to equal.
 
     A view is made anew from its base: if the base's dim is static, so is the view's, whatever is declared.
+    So it is, too, where the base is an input itself: that is recorded without its name.
     """
     bases: dict[Pair, set[Pair]] = {}
+    aliasing = [call for call in calls if call.aliases]
+    for view in varying_pairs(aliasing):
+        if view.dim is not None and _varies_with_an_alias(view.source, view.dim, aliasing):
+            bases[view] = {Pair(f"{view.source}._base", view.dim)}
     for call in calls:
         for relation, duck in call.installed:
             if not duck and (names := relation.equal_names()):

@@ -139,7 +139,7 @@ def _candidates(predictor: Predictor) -> list[Pair]:
         for relation, duck in call.installed
         if duck
         for name in relation.names
-    }
+    }.union(*(group for call in predictor.calls for group in call.pinned_groups))
     found = [
         pair
         for pair in predictor.varying
@@ -151,6 +151,7 @@ def _candidates(predictor: Predictor) -> list[Pair]:
     return [
         *found,
         *dict.fromkeys(base for pair in found for base in predictor.bases.get(pair, ())),
+        *sorted(predictor.joined_to_bases - predictor.varying.keys(), key=str),
     ]
 
 
@@ -196,6 +197,8 @@ def _needed(pairs: Sequence[Pair], kept: Sequence[Pair], predictors: Sequence[Pr
         if after.compiles.low > before.compiles.low:
             return True
         if any(predictor.loses(pair, after) for pair in pairs):
+            return True
+        if predictor.unites(pairs, without, after):
             return True
     return False
 

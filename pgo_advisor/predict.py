@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pgo_advisor.automatic import AutomaticDynamic
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.decisions import installed_decisions
 from pgo_advisor.guarding import (
     SIZE_CAUSES,
@@ -22,9 +23,10 @@ from pgo_advisor.guarding import (
     paths_agree,
     strides_fit,
 )
-from pgo_advisor.history import Call, Frame, Pair
+from pgo_advisor.history import Call, Frame, Pair, Refusal, pair_of
 from pgo_advisor.observed import (
     given_pairs,
+    joined_to_bases,
     never_automatic,
     pairs,
     pinned_pairs,
@@ -59,6 +61,8 @@ class Graph:
     dynamic: frozenset[Pair]
     loose: frozenset[str]
     """Tensors whose strides are symbols, though no size is."""
+    joined: tuple[frozenset[Pair], ...]
+    """Sizes that share a symbol by duck sizing, in groups."""
 
     @property
     def founder(self) -> Call:
@@ -72,6 +76,8 @@ class Prediction:
     compiles: Range
     reasons: tuple[str, ...]
     graphs: tuple[Graph, ...] = field(repr=False)
+    trusted: tuple[Call, ...] = field(repr=False)
+    """Calls that share a graph on trust: what varies among its calls was never symbolic at once."""
 
 
 class Predictor:
@@ -96,6 +102,7 @@ class Predictor:
         self.never = never_automatic(self.calls, self.varying)
         self.given = given_pairs(self.calls)
         self.bases = view_bases(self.calls)
+        self.joined_to_bases = joined_to_bases(self.calls)
         constant = {pair for call in self.calls for pair in pairs(call) if pair not in self.varying}
         self._never_symbols = constant.difference(seen, *(call.symbolic for call in self.calls))
         self._installed_decisions: dict[int, list[Relation]] = {}
@@ -111,14 +118,20 @@ class Predictor:
         low = len(graphs) + sum(
             call.outcome != "limit" or self._refused_by_all(call, graphs) for call in self._blind
         )
-        doubts = list(self._doubts(graphs, marked, low))
+        trusted = self._on_trust(graphs)
+        doubts = list(self._doubts(graphs, marked, low, len(trusted)))
         further = [more for _, more in doubts]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
-        return Prediction(Range(low, high), tuple(reason for reason, _ in doubts), tuple(graphs))
+        reasons = tuple(reason for reason, _ in doubts)
+        return Prediction(Range(low, high), reasons, tuple(graphs), trusted)
 
     def concerns(self, pair: Pair) -> bool:
         """Whether declaring the pair can change anything in this frame."""
-        return pair in self.varying or any(pair in bases for bases in self.bases.values())
+        return (
+            pair in self.varying
+            or pair in self.joined_to_bases
+            or any(pair in bases for bases in self.bases.values())
+        )
 
     def loses(self, pair: Pair, prediction: Prediction) -> bool:
         """Whether calls that are not recorded, since they compiled nothing, may compile as is predicted.
@@ -130,24 +143,44 @@ class Predictor:
         if pair in self.varying and limited:
             return True
         return any(
-            pair in call.symbolic
-            and pair not in call.pinned
-            and pair not in graph.dynamic
-            and graph.founder.value(pair) not in (None, 0, 1)
-            and call.equal_pairs(pair) <= graph.dynamic
+            _is_fixed(pair, graph, call) and call.equal_pairs(pair) <= graph.dynamic
             for graph in prediction.graphs
             for call in graph.calls
         )
 
+    def unites(self, pairs: Collection[Pair], marked: Marked, prediction: Prediction) -> bool:
+        """Whether calls that share graphs on trust would share graphs of their own with these pairs declared.
+
+        If the graphs that are thought to take them do not, that saves compiles.
+        """
+        calls = prediction.trusted
+        return len(self._replay(marked, calls)) > len(
+            self._replay(lambda *pair: pair in pairs or marked(*pair), calls)
+        )
+
     def _doubts(
-        self, graphs: Sequence[Graph], marked: Marked, low: int
+        self, graphs: Sequence[Graph], marked: Marked, low: int, trusted: int
     ) -> Iterator[tuple[str, int | None]]:
         """Why the replay may be off, each with how many compiles more there may be in all; None: no bound."""
         avoided = max(0, len(self.frame.calls) - low)
         if not self.self_check:
             yield "replaying the recorded run does not give its recorded compiles", avoided
-        if unseen := self._unseen_together(graphs):
-            yield "sizes that would share a graph were never symbols together", unseen
+        if trusted:
+            yield "sizes that would share a graph were never symbols together", trusted
+        if fixed := len(
+            {
+                (number, pair)
+                for number, graph in enumerate(graphs)
+                for call in graph.calls[1:]
+                for pair in call.symbolic
+                if _is_fixed(pair, graph, call)
+            }
+        ):
+            yield (
+                "a recorded graph took any value of what is a constant in the one in its place, "
+                "and calls that compiled nothing are not recorded",
+                fixed,
+            )
         if any(call.outcome == "empty" for call in self.frame.calls) and avoided:
             yield (
                 "a call that compiled nothing may compile once its sizes are symbols",
@@ -162,6 +195,8 @@ class Predictor:
             for call in self.calls
             for group in call.duck_groups
             for name in group
+        ) or any(
+            marked(*pair) for call in self.calls for group in call.pinned_groups for pair in group
         ):
             yield "sizes that shared a symbol by duck sizing are declared apart", avoided
         if strange := [pair for pair in self._never_symbols if marked(*pair)]:
@@ -199,11 +234,16 @@ class Predictor:
         return len(graphs) == len(self.calls)
 
     def _replay(
-        self, marked: Marked, *, unbacked: Collection[Pair] = (), structural: bool = True
+        self,
+        marked: Marked,
+        calls: Sequence[Call] | None = None,
+        *,
+        unbacked: Collection[Pair] = (),
+        structural: bool = True,
     ) -> list[Graph]:
         automatic = AutomaticDynamic([pair for pair in self.never if not marked(*pair)])
         graphs: list[Graph] = []
-        for call in self.calls:
+        for call in self.calls if calls is None else calls:
             taken = next(
                 (
                     graph
@@ -220,6 +260,10 @@ class Predictor:
             loose = frozenset(automatic.loose)
             automatically.update(pair for pair in self.given if call.value(pair) is not None)
             dynamic = automatically | {pair for pair in pairs(call) if marked(*pair)}
+            for group in call.pinned_groups:
+                shared = {pair for pair in group & dynamic if not marked(*pair)}
+                if len(shared) > 1:
+                    dynamic -= shared
             dynamic -= {
                 pair
                 for pair, bases in self.bases.items()
@@ -234,6 +278,14 @@ class Predictor:
                         if pair in unbacked or pair.dim is None or call.value(pair) not in (0, 1)
                     ),
                     loose,
+                    tuple(
+                        frozenset(
+                            pair
+                            for name in group
+                            if not is_marked(name, call, marked) and (pair := pair_of(name))
+                        )
+                        for group in call.duck_groups
+                    ),
                 )
             )
         return graphs
@@ -243,7 +295,9 @@ class Predictor:
         founder = graph.founder
         members = {member.compile for member in graph.calls}
         if any(
-            refusal.against in members and refusal.cause not in SIZE_CAUSES
+            refusal.against in members
+            and refusal.cause not in SIZE_CAUSES
+            and (refusal.against == founder.compile or not _is_of_the_member(refusal, founder))
             for refusal in call.refusals
         ):
             return True
@@ -355,9 +409,8 @@ class Predictor:
             for call in graph.calls[1:]
         )
 
-    def _unseen_together(self, graphs: Sequence[Graph]) -> int:
-        """How many calls share a graph on trust: what varies among them was never symbolic at once."""
-        count = 0
+    def _on_trust(self, graphs: Sequence[Graph]) -> tuple[Call, ...]:
+        trusted: list[Call] = []
         for graph in graphs:
             varying = {
                 pair
@@ -365,8 +418,28 @@ class Predictor:
                 if len({value for call in graph.calls if (value := call.value(pair)) is not None})
                 > 1
             }
-            if len(graph.calls) > 1 and not any(
-                varying <= call.symbolic - call.pinned for call in graph.calls
-            ):
-                count += len(graph.calls) - 1
-        return count
+            if not any(varying <= call.symbolic - call.pinned for call in graph.calls):
+                trusted += graph.calls[1:]
+        return tuple(trusted)
+
+
+def _is_of_the_member(refusal: Refusal, founder: Call) -> bool:
+    """Whether a graph refused a call by a guard that the founder of the graph in its place has not."""
+    if refusal.of_a_base:
+        return not founder.guards_a_base
+    return refusal.cause is CauseKind.marking_changed
+
+
+def _is_fixed(pair: Pair, graph: Graph, call: Call) -> bool:
+    """Whether the graph fixes a pair, or joins it to others, that the call's recorded graph left free."""
+    return (
+        pair in call.symbolic
+        and pair not in call.pinned
+        and graph.founder.value(pair) not in (None, 0, 1)
+        and (
+            pair not in graph.dynamic
+            or any(
+                pair in group and group - {pair} - call.equal_pairs(pair) for group in graph.joined
+            )
+        )
+    )

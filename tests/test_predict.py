@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.decisions import installed_decisions
-from pgo_advisor.history import Call, Frame, Pair, Scalar, Tensor
+from pgo_advisor.history import Call, Frame, Pair, Refusal, Scalar, Tensor
 from pgo_advisor.plan import choose, declaration
 from pgo_advisor.predict import Predictor, Range
 from pgo_advisor.relations import parse_relation
 
-X0 = Pair("L['x']", 0)
+X0, X1 = (Pair("L['x']", dim) for dim in range(2))
 
 
 def tensor(*size: int, stride: tuple[int, ...] | None = None, parameter: bool = False) -> Tensor:
@@ -243,3 +244,147 @@ def test_entries_stay_whose_absence_could_cost_calls_that_no_record_shows() -> N
     for number, mode in enumerate("aab"):
         made.calls[number].structure["EQUALS_MATCH", "L['mode']"] = mode
     assert set(choose([made], by_dim=True).pairs) == {X0, y0}
+
+
+def test_a_constant_in_place_of_a_symbol_is_a_range() -> None:
+    # x * scale: the graph of call 2 took any scale, the one in its place only 0.5; calls with another scale
+    # that it took are not recorded (run under PyTorch 2.13: 2 compiles without such calls, 3 with one)
+    made = frame(
+        call(0, {"L['x']": tensor(4)}, structure={("GLOBAL_STATE", ""): "grad"}),
+        call(1, {"L['x']": tensor(5)}, structure={("GLOBAL_STATE", ""): "no_grad"}),
+        call(2, {"L['x']": tensor(6)}, structure={("GLOBAL_STATE", ""): "grad"}),
+    )
+    for made_call, scale in zip(made.calls, ("0.5", "1.5", "0.5"), strict=True):
+        made_call.scalars["L['scale']"] = Scalar("float", scale)
+    made.calls[1].symbolic = made.calls[2].symbolic = {X0, Pair("L['scale']", None)}
+    assert predicted(made) == Range(3, 3)
+    assert predicted(made, X0) == Range(2, 3)
+
+
+def test_a_mark_is_held_against_the_founder_only() -> None:
+    # a graph of a marked tensor takes unmarked ones, and marked ones thereafter, though a recorded graph of
+    # an unmarked one between them refused these
+    made = frame(
+        call(0, {"L['x']": tensor(4)}, marked={X0}),
+        call(1, {"L['x']": tensor(5)}, symbolic={X0}),
+        call(2, {"L['x']": tensor(6)}, symbolic={X0}, marked={X0}),
+    )
+    made.calls[2].refusals = [Refusal(1, CauseKind.marking_changed, None)]
+    assert predicted(made, X0).low == 1
+
+
+def test_a_guard_on_a_base_is_held_only_against_graphs_that_have_it() -> None:
+    # x[:, :n]: the first base is static and not guarded, a later one is a symbol; a tensor that is no view
+    # passes the former only
+    def view(number: int, n: int, *guards: str) -> Call:
+        pairs = {X1} if number else set()
+        inputs = {"L['x']": tensor(6, n, stride=(n + 3, 1))}
+        return call(number, inputs, symbolic=pairs, guards=guards)
+
+    on_base = "2 <= L['x']._base.size()[1]"
+    whole = call(2, {"L['x']": tensor(6, 9)}, symbolic={X1})
+    whole.refusals = [Refusal(1, CauseKind.none_value, None)]
+    assert predicted(frame(view(0, 4), view(1, 5, on_base), whole), X1).low == 1
+    assert predicted(frame(view(0, 4, on_base), view(1, 5, on_base), whole), X1).low == 2
+
+
+def test_a_size_pinned_through_the_symbol_that_it_shared_is_declared_apart() -> None:
+    # for row in y: pins y's size, and x's with it where both are 2
+    y0 = Pair("L['y']", 0)
+    made = frame(
+        call(0, {"L['x']": tensor(2), "L['y']": tensor(2)}, symbolic={X0, y0}, pinned={X0, y0}),
+        call(1, {"L['x']": tensor(3), "L['y']": tensor(2)}, symbolic={X0, y0}, pinned={y0}),
+        call(2, {"L['x']": tensor(3), "L['y']": tensor(4)}, symbolic={X0, y0}, pinned={y0}),
+    )
+    made.calls[0].pinned_as = {"s77": {X0, y0}}
+    for made_call in made.calls:
+        made_call.dynamic = "true"
+    assert predicted(made) == Range(3, 3)
+    assert predicted(made, X0).low == 2
+    assert choose([made], by_dim=True).pairs == (X0,)
+
+
+def test_a_base_whose_size_a_symbol_tells_is_compared() -> None:
+    # y is a view of a base of size 4, as x is at first: one symbol by duck sizing
+    made = frame(
+        *(
+            call(number, {"L['x']": tensor(size)}, symbolic={X0}, dynamic="true")
+            for number, size in enumerate((4, 5))
+        )
+    )
+    relation = parse_relation("L['x'].size()[0] == L['y']._base.size()[0]")
+    assert relation is not None
+    made.calls[0].installed.append((relation, True))
+    for made_call in made.calls:
+        made_call.values["L['y']._base.size()[0]"] = 4
+    assert predicted(made) == Range(2, 2)
+    assert predicted(made, X0).low == 1
+
+
+def test_a_pair_stays_that_unites_calls_if_the_others_do_not_share_as_thought() -> None:
+    # torch.arange(k) under dynamic=False: k = 0 and 1 get graphs of their own, which nothing recorded shows;
+    # calls 2 and 3 then share one only if x is declared, too
+    made = frame(
+        *(
+            call(k, {"L['x']": tensor(size), "L['k']": k}, dynamic="false")
+            for k, size in enumerate((9, 7, 8, 9))
+        )
+    )
+    made.calls[1].marked = made.calls[1].symbolic = {X0}
+    assert set(choose([made], by_dim=True).pairs) == {X0, Pair("L['k']", None)}
+
+
+def test_a_base_that_is_an_input_itself_is_declared_by_the_view() -> None:
+    # a resume function gets x and t = x[:1]: x is recorded under the name of t's base (run under PyTorch
+    # 2.13: a graph for each size with t declared, one in all with the base, too)
+    made = frame(
+        call(0, {"L['t']": tensor(1, 8)}, aliases={"L['x']": (2, 8)}, dynamic="false"),
+        call(1, {"L['t']": tensor(1, 9)}, aliases={"L['x']": (2, 9)}, dynamic="false"),
+    )
+    t1, base1 = Pair("L['t']", 1), Pair("L['t']._base", 1)
+    assert predicted(made, t1).low == 2
+    assert choose([made], by_dim=True).pairs == (t1, base1)
+
+
+def test_a_tensor_that_is_given_twice_has_no_base() -> None:
+    made = two_sizes()
+    for made_call in made.calls:
+        made_call.aliases["L['y']"] = made_call.tensors["L['x']"].size
+    assert choose([made], by_dim=True).pairs == (X0,)
+
+
+def test_a_refusal_tells_of_bases_whose_sizes_are_not_recorded() -> None:
+    made = frame(
+        call(0, {"L['x']": tensor(7)}, symbolic={X0}, dynamic="true"),
+        call(1, {"L['x']": tensor(16)}, symbolic={X0}, dynamic="true"),
+    )
+    relation = parse_relation("L['y']._base.size()[0] == L['x'].size()[0]")
+    assert relation is not None
+    made.calls[0].installed.append((relation, False))
+    assert predicted(made).low == 1
+    made.calls[1].refusals = [Refusal(0, CauseKind.equal_dims, X0)]
+    assert predicted(made) == Range(2, 2)
+
+
+def test_what_a_recorded_graph_held_apart_is_declared_apart() -> None:
+    # y and z are equal in both calls; the graph of call 1 does not need that, and may have taken others
+    made = frame(duck(0, 4, 4, 4), duck(1, 5, 6, 6))
+    assert choose([made], by_dim=True).pairs == (X0, Pair("L['z']", 0))
+    assert "took any value" in " ".join(Predictor(made).predict(declaration([X0])).reasons)
+
+
+def test_a_size_that_a_base_was_joined_to_is_declared_though_it_never_varies() -> None:
+    # z's size is that of y's base in call 0; the base has no name of its own to be declared by
+    z0 = Pair("L['z']", 0)
+    made = frame(
+        call(0, {"L['z']": tensor(5)}, symbolic={z0}, dynamic="true"),
+        call(1, {"L['z']": tensor(5)}, symbolic={z0}, dynamic="true"),
+    )
+    relation = parse_relation("L['z'].size()[0] == L['y']._base.size()[0]")
+    assert relation is not None
+    made.calls[0].installed.append((relation, True))
+    for made_call, size in zip(made.calls, (5, 8), strict=True):
+        made_call.values["L['y']._base.size()[0]"] = size
+    assert predicted(made) == Range(2, 2)
+    assert predicted(made, z0).low == 1
+    assert choose([made], by_dim=True).pairs == (z0,)
