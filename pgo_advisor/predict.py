@@ -7,18 +7,19 @@ Dynamo guards on: structure, sizes, strides, the branches that recorded guards t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from pgo_advisor.automatic import AutomaticDynamic
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.decisions import installed_decisions
+from pgo_advisor.doubts import doubts, on_trust
 from pgo_advisor.guarding import (
     SIZE_CAUSES,
     Marked,
     guards_hold,
-    is_contiguous,
     is_marked,
     paths_agree,
     strides_fit,
@@ -68,6 +69,21 @@ class Graph:
     def founder(self) -> Call:
         return self.calls[0]
 
+    def fixes(self, pair: Pair, call: Call) -> bool:
+        """Whether it fixes a pair, or joins it to others, that the call's recorded graph left free."""
+        return (
+            pair in call.symbolic
+            and pair not in call.pinned
+            and self.founder.value(pair) not in (None, 0, 1)
+            and (
+                pair not in self.dynamic
+                or any(
+                    pair in group and group - {pair} - call.equal_pairs(pair)
+                    for group in self.joined
+                )
+            )
+        )
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -104,8 +120,9 @@ class Predictor:
         self.bases = view_bases(self.calls)
         self.joined_to_bases = joined_to_bases(self.calls)
         constant = {pair for call in self.calls for pair in pairs(call) if pair not in self.varying}
-        self._never_symbols = constant.difference(seen, *(call.symbolic for call in self.calls))
+        self.never_symbols = constant.difference(seen, *(call.symbolic for call in self.calls))
         self._installed_decisions: dict[int, list[Relation]] = {}
+        self._refusals: dict[int, dict[int, list[Refusal]]] = {}
         self.self_check = self._replays_as_recorded()
 
     def fewest_by_sizes(self, marked: Marked) -> int:
@@ -118,11 +135,11 @@ class Predictor:
         low = len(graphs) + sum(
             call.outcome != "limit" or self._refused_by_all(call, graphs) for call in self._blind
         )
-        trusted = self._on_trust(graphs)
-        doubts = list(self._doubts(graphs, marked, low, len(trusted)))
-        further = [more for _, more in doubts]
+        trusted = on_trust(self, graphs)
+        doubted = list(doubts(self, graphs, marked, low, len(trusted)))
+        further = [more for _, more in doubted]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
-        reasons = tuple(reason for reason, _ in doubts)
+        reasons = tuple(reason for reason, _ in doubted)
         return Prediction(Range(low, high), reasons, tuple(graphs), trusted)
 
     def concerns(self, pair: Pair) -> bool:
@@ -143,7 +160,7 @@ class Predictor:
         if pair in self.varying and limited:
             return True
         return any(
-            _is_fixed(pair, graph, call) and call.equal_pairs(pair) <= graph.dynamic
+            graph.fixes(pair, call) and call.equal_pairs(pair) <= graph.dynamic
             for graph in prediction.graphs
             for call in graph.calls
         )
@@ -158,76 +175,19 @@ class Predictor:
             self._replay(lambda *pair: pair in pairs or marked(*pair), calls)
         )
 
-    def _doubts(
-        self, graphs: Sequence[Graph], marked: Marked, low: int, trusted: int
-    ) -> Iterator[tuple[str, int | None]]:
-        """Why the replay may be off, each with how many compiles more there may be in all; None: no bound."""
-        avoided = max(0, len(self.frame.calls) - low)
-        if not self.self_check:
-            yield "replaying the recorded run does not give its recorded compiles", avoided
-        if trusted:
-            yield "sizes that would share a graph were never symbols together", trusted
-        if fixed := len(
-            {
-                (number, pair)
-                for number, graph in enumerate(graphs)
-                for call in graph.calls[1:]
-                for pair in call.symbolic
-                if _is_fixed(pair, graph, call)
-            }
-        ):
-            yield (
-                "a recorded graph took any value of what is a constant in the one in its place, "
-                "and calls that compiled nothing are not recorded",
-                fixed,
-            )
-        if any(call.outcome == "empty" for call in self.frame.calls) and avoided:
-            yield (
-                "a call that compiled nothing may compile once its sizes are symbols",
-                avoided + 1,
-            )
-        if any(pair in self.varying and marked(*pair) for pair in self.never):
-            yield "parameters, buffers or ints of modules were never symbols in this run", avoided
-        if padded := self._padded_on_trust(graphs):
-            yield "a graph of a padded tensor may refuse a contiguous one", padded
-        if any(
-            is_marked(name, call, marked)
-            for call in self.calls
-            for group in call.duck_groups
-            for name in group
-        ) or any(
-            marked(*pair) for call in self.calls for group in call.pinned_groups for pair in group
-        ):
-            yield "sizes that shared a symbol by duck sizing are declared apart", avoided
-        if strange := [pair for pair in self._never_symbols if marked(*pair)]:
-            declared = {pair.source for pair in self.varying if marked(*pair)}
-            beside = all(pair.source in declared for pair in strange)
-            yield (
-                "a size that never varied here is declared with its source, and was never a symbol",
-                avoided if beside else None,
-            )
-        if any(call.partial for call in self.frame.calls):
-            yield "console text names only the first input that differed, others may vary", avoided
-        if self._aliases_vary():
-            yield "a tensor that varies is recorded under another name only", max(1, avoided)
-        if self.after_limit:
-            yield "more calls may reach it once the function before it hits no limit", None
-        if any(call.outcome == "limit" for call in self.frame.calls):
-            yield "after the recompile limit was hit, nothing more was recorded", None
-
-    def _aliases_vary(self) -> bool:
-        sizes: dict[str, set[tuple[int | None, ...]]] = {}
-        for call in self.calls:
-            for source, size in call.aliases.items():
-                sizes.setdefault(source, set()).add(size)
-        return any(len(found) > 1 for found in sizes.values())
-
     def _refused_by_all(self, call: Call, graphs: Sequence[Graph]) -> bool:
         """Whether no graph would take a call of which only PyTorch's reasons are known."""
-        refusing = {
-            refusal.against for refusal in call.refusals if refusal.cause not in SIZE_CAUSES
-        }
+        refusing = self._structural_refusals(call).keys()
         return all(refusing & {member.compile for member in graph.calls} for graph in graphs)
+
+    def _structural_refusals(self, call: Call) -> dict[int, list[Refusal]]:
+        """PyTorch's reasons that are not about sizes, by the compile whose graph did not take the call."""
+        if call.compile not in self._refusals:
+            found = self._refusals[call.compile] = {}
+            for refusal in call.refusals:
+                if refusal.against is not None and refusal.cause not in SIZE_CAUSES:
+                    found.setdefault(refusal.against, []).append(refusal)
+        return self._refusals[call.compile]
 
     def _replays_as_recorded(self) -> bool:
         graphs = self._replay(lambda source, dim: False)
@@ -293,12 +253,11 @@ class Predictor:
     def _structure_objects(self, graph: Graph, call: Call) -> bool:
         """Whether something that no declaration changes keeps the call from the graph."""
         founder = graph.founder
-        members = {member.compile for member in graph.calls}
+        refused = self._structural_refusals(call)
         if any(
-            refusal.against in members
-            and refusal.cause not in SIZE_CAUSES
-            and (refusal.against == founder.compile or not _is_of_the_member(refusal, founder))
-            for refusal in call.refusals
+            member is founder or not _is_of_the_member(refusal, founder)
+            for member in graph.calls
+            for refusal in refused.get(member.compile, ())
         ):
             return True
         if any(call.structure.get(key, value) != value for key, value in founder.structure.items()):
@@ -354,8 +313,8 @@ class Predictor:
         Only compiles tell whose pairs were symbols where they differ from the two calls; and of the two
         calls' decisions, the first that fails has to be the same one.
         """
-        for other in self.calls:
-            if other is founder or (not other.decisions and not other.installed):
+        for other in self._deciding:
+            if other is founder:
                 continue
             if any(
                 pair not in other.symbolic
@@ -371,6 +330,25 @@ class Predictor:
             ):
                 return False
         return True
+
+    @cached_property
+    def _deciding(self) -> list[Call]:
+        """The compiles with decisions on sizes, one of each kind that judges all other calls alike."""
+        kinds: dict[object, Call] = {}
+        for call in self.calls:
+            if call.decisions or call.installed:
+                installed = tuple((relation.text, duck) for relation, duck in call.installed)
+                kind = (
+                    installed,
+                    tuple(decision.text for decision in self._decisions(call)),
+                    tuple(call.symbols.items()),
+                    frozenset(call.symbolic),
+                    tuple(call.value(pair) for pair in self.varying if pair not in call.symbolic),
+                    # reasons name the compile whose graph missed a view's base
+                    call.compile if call.guards_a_base else None,
+                )
+                kinds.setdefault(kind, call)
+        return list(kinds.values())
 
     def _first_failing(self, other: Call, call: Call, marked: Marked) -> int | None:
         """Which of `other`'s decisions fails first for `call`; None if its graph takes the call."""
@@ -388,58 +366,9 @@ class Predictor:
             self._installed_decisions[call.compile] = installed_decisions(call)
         return self._installed_decisions[call.compile]
 
-    def _padded_on_trust(self, graphs: Sequence[Graph]) -> int:
-        """How many contiguous calls share a graph of a padded tensor that was never compiled as one."""
-        shown = {
-            source
-            for call in self.calls
-            for source, tensor in call.tensors.items()
-            if not is_contiguous(tensor)
-            and any(Pair(source, dim) in call.symbolic for dim in range(len(tensor.size)))
-        }
-        return sum(
-            any(
-                source in call.tensors
-                and source not in shown
-                and not is_contiguous(tensor)
-                and is_contiguous(call.tensors[source])
-                for source, tensor in graph.founder.tensors.items()
-            )
-            for graph in graphs
-            for call in graph.calls[1:]
-        )
-
-    def _on_trust(self, graphs: Sequence[Graph]) -> tuple[Call, ...]:
-        trusted: list[Call] = []
-        for graph in graphs:
-            varying = {
-                pair
-                for pair in self.varying
-                if len({value for call in graph.calls if (value := call.value(pair)) is not None})
-                > 1
-            }
-            if not any(varying <= call.symbolic - call.pinned for call in graph.calls):
-                trusted += graph.calls[1:]
-        return tuple(trusted)
-
 
 def _is_of_the_member(refusal: Refusal, founder: Call) -> bool:
     """Whether a graph refused a call by a guard that the founder of the graph in its place has not."""
     if refusal.of_a_base:
         return not founder.guards_a_base
     return refusal.cause is CauseKind.marking_changed
-
-
-def _is_fixed(pair: Pair, graph: Graph, call: Call) -> bool:
-    """Whether the graph fixes a pair, or joins it to others, that the call's recorded graph left free."""
-    return (
-        pair in call.symbolic
-        and pair not in call.pinned
-        and graph.founder.value(pair) not in (None, 0, 1)
-        and (
-            pair not in graph.dynamic
-            or any(
-                pair in group and group - {pair} - call.equal_pairs(pair) for group in graph.joined
-            )
-        )
-    )
