@@ -156,7 +156,10 @@ COLUMNS: dict[str, dict[str, Column]] = {
     },
     "guards": {
         **_KEYS,
-        "kind": Column("string", "PyTorch's guard type, as TYPE_MATCH"),
+        "kind": Column(
+            "string",
+            "PyTorch's guard type, as TYPE_MATCH; BOOL_MATCH for TRUE_MATCH and FALSE_MATCH",
+        ),
         "source": Column("string", "Dynamo's name of the input"),
         "value": Column("string", "what is compared with, as text"),
     },

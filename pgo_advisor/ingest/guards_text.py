@@ -29,6 +29,8 @@ _NOT_COMPARED = {
     "DICT_VERSION",
 }
 """Guards on marks and on identity relations: they change with a mark, or differ with each object."""
+_BOOLS = {"TRUE_MATCH": "True", "FALSE_MATCH": "False"}
+"""Guards of two kinds on one thing, told apart by their value instead."""
 _PREDICATES = {
     "DICT_CONTAINS": "DICT_CONTAINS",
     "SET_CONTAINS": "SET_CONTAINS",
@@ -113,6 +115,8 @@ def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
     elif kind not in _NOT_COMPARED:
         if kind == "EQUALS_MATCH" and (number := _CONSTANT.search(guard)):
             tree.numbers[source] = int(number[1]) if number[1] else float(number[2])
+        elif kind in _BOOLS:
+            tree.leaves.append(Leaf("BOOL_MATCH", source, _BOOLS[kind]))
         elif kind in _PREDICATES:
             positive = guard.removeprefix("not ").removesuffix(" == False")
             tree.leaves.append(Leaf(_PREDICATES[kind], positive, str(positive == guard)))

@@ -9,7 +9,7 @@ from typing import Any
 from pgo_advisor.ingest.collect import Compile
 from pgo_advisor.ingest.guards_text import GuardTree
 
-_NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH"}
+_NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "BOOL_MATCH"}
 
 
 def differing_guards(compiles: list[Compile]) -> Iterable[dict[str, Any]]:
