@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pgo_advisor.cause_kinds import CauseKind
@@ -65,7 +65,7 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
         for group in groups
         for rule in RULES.values()
         if rule.find is not None
-        for found in rule.find(group)
+        for found in map(_without_repetition, rule.find(group))
     ]
     return Advised(
         frames=tuple(sorted(reports, key=lambda report: -report.seconds)),
@@ -83,6 +83,11 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
         unbacked_saves=unbacked_saves,
         notes=profile.notes,
     )
+
+
+def _without_repetition(found: Finding) -> Finding:
+    """Ranks that compiled alike give the same evidence."""
+    return replace(found, evidence=tuple(dict.fromkeys(found.evidence)))
 
 
 def _recorded(frames: Iterable[Frame]) -> set[tuple[str, int, str]]:

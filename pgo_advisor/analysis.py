@@ -57,8 +57,8 @@ class Analysis:
     advised: Advised
     measured: Measured | None = None
     """What runs of the program without and with the advice showed, if `verify` ran it."""
-    reports: tuple[Path, ...] = ()
-    """tlparse's own reports of the logs, where they were wanted."""
+    reports: tuple[tuple[Path, Path], ...] = ()
+    """Logs with tlparse's own reports of them, where these were wanted."""
 
     @property
     def frames(self) -> tuple[FrameReport, ...]:
@@ -87,8 +87,8 @@ class Analysis:
 
     @cached_property
     def shown_recompiles(self) -> tuple[tuple[str, Recompile], ...]:
-        """The recompiles of one process of each group, with the ranks of the group in words."""
-        ranks = {group.logs[0]: group.ranks_in_words for group in self.processes}
+        """The recompiles of one process of each group, with the ranks of the group, as `label` has them."""
+        ranks = {group.logs[0]: group.label for group in self.processes}
         compiles = self.tables.compiles
         log_of = dict(zip(compiles["compile"].tolist(), compiles["log"].tolist(), strict=True))
         return tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Any
 
@@ -29,6 +30,9 @@ class _Commands(click.Group):
         except PgoAdvisorError as error:
             remark(str(error))
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            remark("interrupted")
+            ctx.exit(128 + signal.SIGINT)
         except BrokenPipeError:
             # whoever read the output has had enough, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

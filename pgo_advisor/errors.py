@@ -25,7 +25,7 @@ class InputError(PgoAdvisorError):
 
 
 class NothingFoundError(InputError):
-    """A path that is there and can be read, but holds nothing that can be analysed."""
+    """A path that is there, but cannot be read, or holds nothing that can be analysed."""
 
 
 class NoCompileError(InputError):

@@ -31,12 +31,21 @@ class ProcessGroup:
     """What tells it from the largest group, as `f: 3 compiles instead of 2`; at most three."""
 
     @property
-    def ranks_in_words(self) -> str:
-        """`0 to 6, 9`; empty if no rank is known."""
-        return ", ".join(
-            str(first) if first == last else f"{first} to {last}"
-            for first, last in _runs(self.ranks)
-        )
+    def label(self) -> str:
+        """Its ranks, as `0 to 6, 9, …`: not all of many; empty if none is known."""
+        return in_words(self.ranks, most=16)
+
+
+def in_words(numbers: Sequence[int], noun: str = "", most: int = 0) -> str:
+    """`0 to 6, 9`; with the noun, `ranks 0 to 6, 9`. What goes beyond `most` characters is `…`, if given."""
+    words = ""
+    for first, last in _runs(numbers):
+        run = str(first) if first == last else f"{first} to {last}"
+        if most and len(words) + len(run) > most and words:
+            words += ", …"
+            break
+        words += f", {run}" if words else run
+    return f"{noun}{'' if len(numbers) == 1 else 's'} {words}" if noun and words else words
 
 
 def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[ProcessGroup, ...]:
@@ -48,11 +57,14 @@ def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[Pr
     compiles: dict[int, list[object]] = defaultdict(list)
     functions: dict[int, Counter[str]] = defaultdict(Counter)
     ranks: dict[int, int] = {}
+    cut: set[int] = set()
     for row in rows(tables.compiles):
         log, name = row["log"], row["name"] or UNKNOWN
         what = (name, row["file"], row["line"], row["outcome"], causes.get(row["compile"]))
         compiles[log].append(what)
         functions[log][name] += 1
+        if row["outcome"] == "unknown":
+            cut.add(log)
         if row["rank"] is not None:
             ranks[log] = row["rank"]
     groups: dict[object, list[int]] = defaultdict(list)
@@ -64,19 +76,23 @@ def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[Pr
             logs=tuple(logs),
             ranks=tuple(sorted({ranks[log] for log in logs if log in ranks})),
             compiles=len(compiles[logs[0]]),
-            differs=tuple(_differs(functions[logs[0]], functions[ordered[0][0]])),
+            differs=tuple(
+                _differs(functions[logs[0]], functions[ordered[0][0]], cut=logs[0] in cut)
+            ),
         )
         for logs in ordered
     )
 
 
-def _differs(own: Counter[str], common: Counter[str]) -> Iterator[str]:
+def _differs(own: Counter[str], common: Counter[str], *, cut: bool) -> Iterator[str]:
+    if cut:
+        yield "its log ends within a compile"
     names = [name for name in {**own, **common} if own[name] != common[name]]
     for name in names[:_MOST_FUNCTIONS]:
         yield f"{name}: {own[name]} compile{'' if own[name] == 1 else 's'} instead of {common[name]}"
     if len(names) > _MOST_FUNCTIONS:
         yield f"{len(names) - _MOST_FUNCTIONS} more functions"
-    if not names and own is not common:
+    if not names and own is not common and not cut:
         yield "the same numbers of compiles, in another order or for other causes"
 
 

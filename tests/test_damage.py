@@ -247,3 +247,42 @@ def test_recorded_text_cannot_act_in_a_terminal(
     for text in (evil.to_text(), evil.snippet(), render_sites(patch)):
         acts = {c for c in text if c != "\n" and not c.isprintable()}
         assert acts == set()
+
+
+def test_a_log_cut_within_a_payload_that_is_not_read(trace: Trace, tmp_path: Path) -> None:
+    content = trace("2.13.0", "s01_batch_dim").read_bytes()
+    cut = content.index(b'{"chromium_event": {}', 3000)
+    log = tmp_path / "cut.log"
+    log.write_bytes(content[: content.index(b"\n\t", cut) + 8])
+    assert f"{log}: the log ends within a line" in ingest([log]).losses
+
+
+def test_a_hole_in_a_log(trace: Trace, tmp_path: Path) -> None:
+    own = records(trace("2.13.0", "s01_batch_dim"))
+    starts = [n for n, record in enumerate(own) if b'{"dynamo_start"' in record]
+    log = tmp_path / "hole.log"
+    log.write_bytes(b"".join(own[: starts[1]] + own[starts[1] + 1 :]))
+    assert ingest([log]).losses == (f"{log}: the beginning of 1 compiles is missing (first: 0/1)",)
+
+
+def test_logs_of_processes_that_left_nothing_are_named(trace: Trace, tmp_path: Path) -> None:
+    logs = [tmp_path / f"dedicated_log_torch_trace_rank_{rank}_x.log" for rank in range(3)]
+    shutil.copy(trace("2.13.0", "s01_batch_dim"), logs[0])
+    logs[1].touch()
+    logs[2].write_bytes(bytes(100))
+    (tmp_path / "notes.txt").write_text("nothing to be read")
+    assert ingest([tmp_path]).losses == (
+        f"{logs[1]} is empty: nothing is known of that process",
+        f"{logs[2]} holds no record: nothing is known of that process",
+    )
+    # given by name, they are no reason to leave out the others
+    read = ingest(logs)
+    assert len(read.tables.compiles) == 2
+    assert [loss.split(";")[0] for loss in read.losses] == [
+        f"{logs[1]} is empty",
+        f"{logs[2]} is nothing that can be analysed",
+    ]
+    with pytest.raises(InputError, match="does not exist"):
+        ingest([*logs, tmp_path / "none"])
+    with pytest.raises(InputError, match=r"rank_1_x\.log is empty"):
+        ingest(logs[1:])

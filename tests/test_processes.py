@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 from conftest import Trace
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.processes import ProcessGroup
+from pgo_advisor.processes import ProcessGroup, in_words
 from pgo_advisor.render.report import processes
 
 
@@ -60,3 +61,25 @@ def test_one_process_needs_no_words(trace: Trace) -> None:
     alone = pgo_advisor.analyze(trace("2.13.0", "s01_batch_dim"))
     assert processes(alone) == []
     assert "Processes" not in alone.to_text() + alone.to_html() + alone.to_markdown()
+
+
+def test_a_log_that_is_cut_disagrees_with_no_other(trace: Trace, tmp_path: Path) -> None:
+    content = trace("2.13.0", "s01_batch_dim").read_bytes()
+    end = content.rindex(b'{"compilation_metrics"')
+    for rank, log in enumerate([content, content[: content.rindex(b"\n", 0, end) + 1]]):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_x.log").write_bytes(log)
+    cut = pgo_advisor.analyze(tmp_path)
+    assert [found.rule for found in cut.findings] == []
+    assert processes(cut) == [
+        "one process (rank 0): 2 compiles",
+        "one process (rank 1): 2 compiles; its log ends within a compile",
+    ]
+
+
+def test_many_ranks_are_cut_between_two() -> None:
+    assert (
+        in_words([0, 1, 2, 5, 6, 8, 10, 11, 12, 40], "rank")
+        == "ranks 0 to 2, 5 to 6, 8, 10 to 12, 40"
+    )
+    assert in_words([0, 1, 2, 5, 6, 8, 10, 11, 12, 40], most=16) == "0 to 2, 5 to 6, 8, …"
+    assert in_words([], "rank") == ""

@@ -128,7 +128,7 @@ def test_a_task_that_kills_every_worker_fails_alone() -> None:
 def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
         list(run_tasks([partial(double, 1)], "tcp://127.0.0.1:9"))
-    with pytest.raises(ClusterError, match="no Dask scheduler answers at nowhere at all: "):
+    with pytest.raises(ClusterError, match="nowhere at all is no address of a Dask scheduler"):
         list(run_tasks([partial(double, 1)], "nowhere at all"))
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ClusterError, match=r"pip install 'pgo-advisor\[cluster\]'"):

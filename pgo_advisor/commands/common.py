@@ -26,7 +26,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 EPILOG = (
     "Exit codes: 0 done, also if there is nothing to advise; 2 wrong usage, or an output that exists or "
     "cannot be written; 3 an input that does not exist or cannot be analysed; 4 tlparse is missing, too "
-    "old, or fails."
+    "old, or fails; 130 interrupted."
 )
 
 

@@ -171,6 +171,10 @@ class LogRecords:
             losses.append(f"{self.undecodable} records could not be read")
         if self.missing_payloads:
             losses.append(f"the payloads of {self.missing_payloads} records are missing")
+        if headless := [c.name for c in self.compiles if c.start is None and c.attempt.tensors]:
+            losses.append(
+                f"the beginning of {len(headless)} compiles is missing (first: {headless[0]})"
+            )
         if unfinished := [compile_.name for compile_ in self.compiles if not compile_.metrics]:
             losses.append(
                 f"the log ends before {len(unfinished)} of {len(self.compiles)} compiles do "

@@ -32,13 +32,13 @@ Read = tuple[Found, LogRows]
 class Ingested:
     """The tables; what each log was, by the tables' column `log`; what was lost, in sentences.
 
-    `reports` are tlparse's own reports of the logs, where they were wanted. `notes` are what else is to be
-    known of the inputs.
+    `reports` are logs with tlparse's own reports of them, where these were wanted. `notes` are what
+    else is to be known of the inputs.
     """
 
     tables: Tables
     logs: tuple[Path, ...]
-    reports: tuple[Path, ...]
+    reports: tuple[tuple[Path, Path], ...]
     losses: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -117,7 +117,7 @@ def ingest(
         ],
         notes=remarks,
         reports=[
-            page
+            (found[number].shown, page)
             for number in range(len(found) if full else 0)
             if (page := Path(full or ".", f"log_{number}", "index.html")).exists()
         ],
@@ -125,7 +125,10 @@ def ingest(
 
 
 def _joined(
-    logs: list[Read], losses: Sequence[str], notes: Sequence[str], reports: Sequence[Path]
+    logs: list[Read],
+    losses: Sequence[str],
+    notes: Sequence[str],
+    reports: Sequence[tuple[Path, Path]],
 ) -> Ingested:
     traces = [
         (item.rank if log.rank is None else log.rank, log)

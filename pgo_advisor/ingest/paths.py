@@ -25,6 +25,8 @@ _RECORD = re.compile(
 )
 _RANK = re.compile(r"(?:^|_)rank_?(\d{1,7})(?:_|\.|$)")
 _CODE_STATE = re.compile(r"code_state_(?P<job>.*)[_:](?P<rank>None|\d{1,7})[_:].*\.pkl", re.DOTALL)
+_TRACE_NAME = "dedicated_log_torch_trace_"
+"""Of logs in a TORCH_TRACE directory: `torch/_logging/_internal.py`, `LazyTraceHandler`."""
 _OF_ONE_PROCESS = re.compile(r"rank_?\d+|\d+|log_\d+")
 _PICKLED = b"torch._dynamo.pgo"
 _HEAD = 1 << 20
@@ -69,12 +71,19 @@ class Finder:
     def find(self, places: Iterable[Local]) -> list[Found]:
         """All inputs at the places, directories and archives searched through, each once, by rank and name.
 
-        Raises InputError for a path that does not exist, cannot be read, or holds none.
+        Raises InputError for a path that does not exist, and if none can be read or holds one.
         """
         found: dict[Path, Found] = {}
+        errors: list[NothingFoundError] = []
         for path, shown in places:
-            for item in self._find(path, shown):
-                found.setdefault(item.path.resolve(), item)
+            try:
+                for item in self._find(path, shown):
+                    found.setdefault(item.path.resolve(), item)
+            except NothingFoundError as error:
+                errors.append(error)
+        if errors and not found:
+            raise errors[0]
+        self.losses += map(str, errors)
         items = sorted(
             found.values(), key=lambda item: (item.rank is None, item.rank or 0, str(item.shown))
         )
@@ -106,7 +115,7 @@ class Finder:
             if item := _look(path, head, shown, shown.parent):
                 return [item]
         except OSError as error:
-            raise InputError(f"{shown} cannot be read: {error.strerror}") from error
+            raise NothingFoundError(f"{shown} cannot be read: {error.strerror}") from error
         if not head:
             raise NothingFoundError(
                 f"{shown} is empty; was the program killed before it compiled anything?"
@@ -153,6 +162,9 @@ class Finder:
             yield from self._search(unpacked, shown, root, depth - 1)
         elif item := _look(path, head, shown, root):
             yield item
+        elif path.name.startswith(_TRACE_NAME):
+            what = "holds no record" if head else "is empty"
+            self.losses.append(f"{shown} {what}: nothing is known of that process")
 
     def _different(self, items: Iterable[Found]) -> Iterator[Found]:
         """Without copies, as of a log beside its gzip."""

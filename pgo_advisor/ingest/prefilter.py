@@ -72,7 +72,8 @@ def prefilter(log: Path, directory: Path) -> Filtered:
                 filter_.take(content, begins=begins)
         finally:
             filter_.close()
-    return filter_.filtered()
+        file.seek(max(0, size - 1))
+        return filter_.filtered(cut=file.read(1) != b"\n")
 
 
 def _segments(log: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
@@ -87,11 +88,11 @@ def _segments(log: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
         ended = not block
         data = rest + block
         starts = _starts(data)
-        # of a header that may go on in the next block, and of a line end, more has to be seen
-        sure = starts if ended else [start for start in starts if start + _HEADER <= len(data)]
+        # of a header that may go on in the next block, and of a line end or a character, more has to be seen
+        sure = starts if ended else [start for start in starts if start + _HEADER + 4 <= len(data)]
         if ended:
             end = len(data)
-        elif begins and len(data) < _HEADER:
+        elif begins and len(data) < _HEADER + 4:
             end, sure = 0, []
         else:
             end = starts[len(sure)] if len(sure) < len(starts) else _whole(data)
@@ -182,8 +183,8 @@ class _Filter:
         for writer in self._writers.values():
             writer.close()
 
-    def filtered(self) -> Filtered:
-        losses = []
+    def filtered(self, *, cut: bool) -> Filtered:
+        losses = ["the log ends within a line"] if cut else []
         if self._replaced:
             losses.append(
                 f"{self._replaced} lines are not UTF-8 and were read with replacement characters"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
 
 from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
 from pgo_advisor.ingest.tlparse import stop_all
@@ -112,16 +113,20 @@ def _dask(address: str) -> Iterator[Executor]:
         raise ClusterError(
             "--cluster takes Dask; install it with: pip install 'pgo-advisor[cluster]'"
         ) from error
-    try:
-        place = (
-            LocalCluster(  # type: ignore[no-untyped-call]
-                cores(), threads_per_worker=1, dashboard_address=None
-            )
-            if address == "local"
-            else address
-        )
-        client = Client(place, timeout=10)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from error
-    with client:
-        yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
+    with ExitStack() as stack:
+        try:
+            place: Any = address
+            if address == "local":
+                scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="pgo-advisor-"))
+                cluster = LocalCluster(  # type: ignore[no-untyped-call]
+                    cores(), threads_per_worker=1, dashboard_address=None, local_directory=scratch
+                )
+                place = stack.enter_context(cluster)
+            client = stack.enter_context(Client(place, timeout=10))  # type: ignore[no-untyped-call]
+        except ValueError as error:
+            raise ClusterError(
+                f"{address} is no address of a Dask scheduler, as tcp://scheduler:8786: {error}"
+            ) from error
+        except OSError as error:
+            raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from error
+        yield client.get_executor(pure=False)

@@ -83,8 +83,8 @@ def render_html(
             snippet=analysis.snippet(),
             patch_section=section,
             reports=[
-                quote(Path(os.path.relpath(report, directory)).as_posix())
-                for report in analysis.reports
+                (log.name, quote(Path(os.path.relpath(page, directory)).as_posix()))
+                for log, page in analysis.reports
             ],
             patched=bool(patch and patch.diff),
             unbacked=unbacked_export(analysis),
@@ -125,7 +125,7 @@ def _common(analysis: Analysis) -> dict[str, Any]:
 
 def compile_rows(analysis: Analysis) -> list[CompileRow]:
     """All compiles in the order of the trace, of processes that compiled alike those of the first."""
-    ranks = {group.logs[0]: group.ranks_in_words for group in analysis.processes}
+    ranks = {group.logs[0]: group.label for group in analysis.processes}
     again = {recompile.compile: recompile for recompile in analysis.recompiles}
     names = {(frame.file, frame.line, frame.name): frame.id for frame in analysis.frames}
     found = []

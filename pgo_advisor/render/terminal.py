@@ -137,7 +137,8 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
         for finding in analysis.findings:
             cost = ""
             if finding.compiles:
-                cost = f"  ({count(finding.compiles, 'recompile')}, {duration(finding.seconds)})"
+                took = f", {duration(finding.seconds)}" if finding.seconds else ""
+                cost = f"  ({count(finding.compiles, 'recompile')}{took})"
             title = Text(f"{one_line(finding.summary, 300)}{cost}", style="bold")
             body = [Text(one_line(finding.fix))]
             body += [Text(one_line(line, 240), style="dim") for line in finding.evidence[:4]]
@@ -208,11 +209,15 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
         first = members[0]
         name = place(first)
         if len(members) > 1:
-            name += f" … {place(members[-1])} ({len(members)} inputs)"
+            one = len({member.source for member in members}) == 1
+            name += f" … {place(members[-1])} ({len(members)} {'dims' if one else 'inputs'})"
+        seen = dict.fromkeys(
+            ", ".join(str(value) for value in member.values[:12]) for member in members
+        )
         table.add_row(
             Text(name),
             Text(one_line(", ".join(first.frames[:4]), 120)),
-            Text(one_line(", ".join(str(value) for value in first.values[:12]), 100)),
+            Text(one_line("; ".join(seen), 100)),
             first.remedy.value,
             "unknown" if first.saved is None else span(first.saved),
         )

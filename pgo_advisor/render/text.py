@@ -57,7 +57,9 @@ def span(number: Range) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`34 ms`, `2.4 s`, `3 min 20 s`, `1 h 5 min`."""
+    """`34 ms`, `2.4 s`, `3 min 20 s`, `1 h 5 min`; `?` for zero, which no compile takes: it is unknown."""
+    if not seconds:
+        return "?"
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:

@@ -3,11 +3,17 @@
 from collections.abc import Iterator
 
 from pgo_advisor.findings import Finding
+from pgo_advisor.processes import in_words
 from pgo_advisor.rules.base import Group, Rule
 
 
 def _find(group: Group) -> Iterator[Finding]:
-    by_rank = {frame.rank: len(frame.calls) for frame in group.frames if frame.rank is not None}
+    # a log that ends within a compile tells nothing of what came then
+    by_rank = {
+        frame.rank: len(frame.calls)
+        for frame in group.frames
+        if frame.rank is not None and not any(call.outcome == "unknown" for call in frame.calls)
+    }
     if len(set(by_rank.values())) < 2:
         return
     most, least = (
@@ -29,7 +35,9 @@ def _find(group: Group) -> Iterator[Finding]:
         compiles=behind,
         seconds=0.0,
         evidence=tuple(
-            f"compiles on rank {rank}: {count}" for rank, count in sorted(by_rank.items())[:16]
+            f"{count} compiles: "
+            f"{in_words(sorted(rank for rank, own in by_rank.items() if own == count), 'rank')}"
+            for count in sorted(set(by_rank.values()), reverse=True)[:16]
         ),
     )
 
