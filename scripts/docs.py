@@ -66,7 +66,6 @@ def _figures(figures: dict[str, Any]) -> list[str]:
     what = {
         "pgo_advisor": "**pgo-advisor analyze --html --json**",
         "tlparse": "tlparse",
-        "tlparse_plain": "tlparse -p",
         "tlhub": "tlhub's ingestion",
         "help": "pgo-advisor --help",
     }

@@ -135,6 +135,27 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     assert "\tcaf\ufffd\n" in kept
 
 
+def test_a_line_that_is_no_record_and_longer_than_a_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BLOCK", 64)
+    monkeypatch.setattr(module, "_HEADER", 200)
+    own = [record("dynamo_start", payload=f"payload {number}") for number in range(3)]
+    junk = b"x" * 3000 + b"\n"
+    log = tmp_path / "log"
+    log.write_bytes(
+        own[0] + junk + own[1] + junk + b"\tpayload that goes on\n" + own[2] + junk[:-1]
+    )
+    filtered = prefilter(log, tmp_path / "parts")
+    (part,) = filtered.processes[0].parts
+    kept = re.sub(rb"py:\d+\]", b"py:1]", part.read_bytes())
+    assert kept == own[0] + own[1] + b"\tpayload that goes on\n" + own[2]
+    assert filtered.losses == (
+        "the log ends within a line",
+        "3 lines are neither records nor payloads and were left out",
+    )
+
+
 def test_processes_come_in_the_order_of_their_first_records(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(

@@ -129,15 +129,22 @@ class _Filter:
         self._records = self._replaced = self._dropped = 0
         self._file: BinaryIO | None = None
         """Where the record that is being read goes; None if nowhere."""
+        self._in_junk = False
+        """Whether the line that is being read is no record's."""
 
     def take(self, content: bytes, *, begins: bool) -> None:
-        if not begins:
-            self._write(content)
-        elif match := _RECORD.match(content):
+        if begins and (match := _RECORD.match(content)):
+            self._in_junk = False
             self._begin(match, content)
-        else:
+            return
+        if begins:
+            self._in_junk = True
             self._dropped += 1
-            self._write(content[content.find(b"\n") + 1 or len(content) :])
+        if self._in_junk:
+            end = content.find(b"\n") + 1
+            self._in_junk = not end
+            content = content[end or len(content) :]
+        self._write(content)
 
     def _begin(self, match: re.Match[bytes], content: bytes) -> None:
         kind, name = match["kind"], match["name"]

@@ -60,9 +60,9 @@ def ours(path: Path, place: Path, *more: str) -> Measure:
     return measure([*command, *outputs, *more])
 
 
-def tlparse(path: Path, place: Path, *more: str) -> Measure:
+def tlparse(path: Path, place: Path) -> Measure:
     binary = Path(sysconfig.get_path("scripts"), "tlparse")
-    return measure([binary, path, "-o", place / "out", "--no-browser", "--overwrite", *more])
+    return measure([binary, path, "-o", place / "out", "--no-browser", "--overwrite"])
 
 
 def tlhub(python: str, directory: Path, place: Path) -> Measure:
@@ -123,7 +123,6 @@ def main(
             runs: dict[str, Callable[[Path], Measure]] = {
                 "pgo_advisor": partial(ours, large),
                 "tlparse": partial(tlparse, large),
-                "tlparse_plain": lambda place: tlparse(large, place, "-p"),
             }
             if tlhub_python:
                 runs["tlhub"] = partial(tlhub, tlhub_python, large.parent)
