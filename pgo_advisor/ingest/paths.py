@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,18 +168,16 @@ class Finder:
 
     def _different(self, items: Iterable[Found]) -> Iterator[Found]:
         """Without copies, as of a log beside its gzip."""
-        by_size: dict[object, list[Found]] = defaultdict(list)
+        items = list(items)
+        sizes = Counter(map(_size, items))
+        first: dict[object, Found] = {}
         for item in items:
-            if item.path.is_dir():
-                yield item
-                continue
-            same_size = by_size[item.kind, item.path.stat().st_size]
-            copy_of = next((other for other in same_size if _digest(other) == _digest(item)), None)
-            if copy_of is None:
-                same_size.append(item)
+            alike = _size(item)
+            same = first.setdefault((alike, _digest(item)), item) if sizes[alike] > 1 else item
+            if item.path.is_dir() or same is item:
                 yield item
             else:
-                self.losses.append(f"{item.shown}: a copy of {copy_of.shown}, counted once")
+                self.losses.append(f"{item.shown}: a copy of {same.shown}, counted once")
 
     def _hint(self, directory: Path, shown: Path) -> str:
         if self.losses:
@@ -257,7 +255,13 @@ def _head(path: Path) -> bytes:
         return file.read(_HEAD)
 
 
+def _size(item: Found) -> tuple[Kind, int]:
+    return item.kind, 0 if item.path.is_dir() else item.path.stat().st_size
+
+
 def _digest(item: Found) -> bytes:
+    if item.path.is_dir():
+        return b""
     with item.path.open("rb") as file:
         digest = hashlib.blake2b()
         while chunk := file.read(_HEAD):
