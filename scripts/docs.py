@@ -70,18 +70,18 @@ def _figures(figures: dict[str, Any]) -> list[str]:
         "help": "pgo-advisor --help",
     }
     lines = [
-        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; medians of "
-        f"{machine['rounds']} runs, in turn.\n",
-        "\n| | | seconds | of them without a tlparse running | MB, all processes |\n|---|---|--:|--:|--:|\n",
+        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; medians of so many "
+        "runs, in turn.\n",
+        "\n| | | seconds | MB, all processes | runs |\n|---|---|--:|--:|--:|\n",
     ]
     for name, title in names.items():
         for run, row in figures.get(name, {}).items():
-            own = row["wall"] - row["tlparse"]
-            told = f"{own:.2f}" if run == "pgo_advisor" and name != "cluster" else ""
             lines.append(
-                f"| {title} | {what[run]} | {row['wall']:.2f} | {told} | {row['peak'] / 1e6:,.0f} |\n"
+                f"| {title} | {what[run]} | {row['wall']:.2f} | {row['peak'] / 1e6:,.0f} | {row['runs']} |\n"
             )
             title = ""
+    if "growth" not in figures:
+        return lines
     lines.append("\n| growth | number | seconds | MB |\n|---|--:|--:|--:|\n")
     kind = None
     for row in figures["growth"]:

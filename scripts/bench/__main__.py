@@ -49,7 +49,10 @@ class Bench:
                 last = measures[what][-1]
                 click.echo(f"{name} {what}: {last.wall:.2f} s, {last.peak / 1e6:.0f} MB", err=True)
         self.results[name] = {
-            what: {key: value for key, value in asdict(middle(all_)).items() if key != "output"}
+            what: {
+                "runs": self.rounds,
+                **{key: value for key, value in asdict(middle(all_)).items() if key != "output"},
+            }
             for what, all_ in measures.items()
         }
 
