@@ -273,10 +273,8 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
 
 
 def _rule(group: Group, pair: Pair) -> str:
-    tensors = [call.tensors[pair.source] for call in group.calls if pair.source in call.tensors]
     if pair.dim is not None:
-        parameter = any(tensor.is_parameter for tensor in tensors)
-        return "parameter-shape" if parameter else "varying-dim"
+        return "parameter-shape" if group.is_parameter(pair) else "varying-dim"
     never = any(pair in group.plan.predictors[frame.key].never for frame in group.frames)
     return "module-int" if never else "varying-int"
 

@@ -61,11 +61,7 @@ def _list_only(group: Group, pair: Pair) -> str | None:
     """Why the pair cannot be marked from outside; None if it can."""
     if pair.dim is None:
         return "marks are for tensors, this is an int"
-    if any(
-        call.tensors[pair.source].is_parameter
-        for call in group.calls
-        if pair.source in call.tensors
-    ):
+    if group.is_parameter(pair):
         return "marks on parameters and buffers do nothing"
     if any(frame.called_from_compiled for frame in group.frames):
         return "it is called from compiled code, where a mark cannot be traced"

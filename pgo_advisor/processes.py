@@ -33,10 +33,10 @@ class ProcessGroup:
     @property
     def label(self) -> str:
         """Its ranks, as `0 to 6, 9, …`: not all of many; empty if none is known."""
-        return in_words(self.ranks, most=16)
+        return runs_in_words(self.ranks, most=16)
 
 
-def in_words(numbers: Sequence[int], noun: str = "", most: int = 0) -> str:
+def runs_in_words(numbers: Sequence[int], noun: str = "", most: int = 0) -> str:
     """`0 to 6, 9`; with the noun, `ranks 0 to 6, 9`. What goes beyond `most` characters is `…`, if given."""
     words = ""
     for first, last in _runs(numbers):

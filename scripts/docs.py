@@ -59,8 +59,8 @@ def _figures(figures: dict[str, Any]) -> list[str]:
     machine = figures["machine"]
     names = {
         "large": f"one log of {machine['size_mb']} MB",
-        "small": "one log of 60 kB",
-        "ranks": f"{machine['ranks']:,} logs of 300 kB",
+        "small": "one log of 300 kB, gzipped",
+        "ranks": f"{machine['ranks']:,} logs of 350 kB",
         "cluster": "the same, on two Dask workers",
     }
     what = {
@@ -70,8 +70,8 @@ def _figures(figures: dict[str, Any]) -> list[str]:
         "help": "pgo-advisor --help",
     }
     lines = [
-        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; medians of so many "
-        "runs, in turn.\n",
+        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; medians of the runs "
+        "that the last column tells, in turn.\n",
         "\n| | | seconds | MB, all processes | runs |\n|---|---|--:|--:|--:|\n",
     ]
     for name, title in names.items():

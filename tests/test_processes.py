@@ -10,7 +10,7 @@ from conftest import Trace
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.processes import ProcessGroup, in_words
+from pgo_advisor.processes import ProcessGroup, runs_in_words
 from pgo_advisor.render.report import processes
 
 
@@ -78,8 +78,8 @@ def test_a_log_that_is_cut_disagrees_with_no_other(trace: Trace, tmp_path: Path)
 
 def test_many_ranks_are_cut_between_two() -> None:
     assert (
-        in_words([0, 1, 2, 5, 6, 8, 10, 11, 12, 40], "rank")
+        runs_in_words([0, 1, 2, 5, 6, 8, 10, 11, 12, 40], "rank")
         == "ranks 0 to 2, 5 to 6, 8, 10 to 12, 40"
     )
-    assert in_words([0, 1, 2, 5, 6, 8, 10, 11, 12, 40], most=16) == "0 to 2, 5 to 6, 8, …"
-    assert in_words([], "rank") == ""
+    assert runs_in_words([0, 1, 2, 5, 6, 8, 10, 11, 12, 40], most=16) == "0 to 2, 5 to 6, 8, …"
+    assert runs_in_words([], "rank") == ""

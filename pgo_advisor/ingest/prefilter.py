@@ -25,7 +25,7 @@ import numpy as np
 from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS
 
 _HEADER = 8192
-_RECORD = re.compile(
+RECORD = re.compile(
     rb"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{3,6} (?P<process>\d{1,20}) [^\n]{1,4096}?\.py:(?P<line>\d{1,9})\] \{"
     rb'(?:"(?P<kind>\w{1,99})": ?(?:\{"name": ?"(?P<name>\w{1,99})")?)?'
 )
@@ -42,7 +42,7 @@ a part of their own they have no guards."""
 
 @dataclass(frozen=True)
 class Process:
-    """What one process wrote, in the order of their first records.
+    """What one process wrote.
 
     `parts` are logs; in each, the line number that a record gives for its writer is the record's place in
     the whole log instead.
@@ -54,7 +54,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Filtered:
-    """`losses` are what was lost, in sentences."""
+    """The processes in the order of their first records; `losses` are what was lost, in sentences."""
 
     processes: tuple[Process, ...]
     losses: tuple[str, ...]
@@ -133,7 +133,7 @@ class _Filter:
         """Whether the line that is being read is no record's."""
 
     def take(self, content: bytes, *, begins: bool) -> None:
-        if begins and (match := _RECORD.match(content)):
+        if begins and (match := RECORD.match(content)):
             self._in_junk = False
             self._begin(match, content)
             return

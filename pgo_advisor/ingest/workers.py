@@ -14,7 +14,6 @@ from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
 from pgo_advisor.ingest.tlparse import stop_all
 
 Result = TypeVar("Result")
-Task = Callable[[], Result]
 
 _FEW = 4
 """Threads are done with so many tasks before processes have started."""
@@ -27,7 +26,7 @@ def cores() -> int:
 
 
 def run_tasks(
-    tasks: Sequence[Task[Result]], cluster: str | None
+    tasks: Sequence[Callable[[], Result]], cluster: str | None
 ) -> Iterator[tuple[int, Result | PgoAdvisorError]]:
     """Runs the tasks; their numbers with what they gave or why they failed, in the order in which they end.
 
@@ -48,7 +47,7 @@ def run_tasks(
 
 
 def _run(
-    pool: Executor, tasks: Mapping[int, Task[Result]]
+    pool: Executor, tasks: Mapping[int, Callable[[], Result]]
 ) -> Iterator[tuple[int, Result | PgoAdvisorError]]:
     """The same without those whose process was killed."""
     numbers = {pool.submit(task): number for number, task in tasks.items()}

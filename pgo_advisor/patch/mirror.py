@@ -86,7 +86,7 @@ class Mirror:
         return path.removeprefix(self._place)
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """The command for the copy: `/root/x` and `--opt=/root/x` become paths in it."""
+        """The command for the copy: `ROOT/x` and `--opt=ROOT/x` become paths in it."""
         return [self._argument(text) for text in command]
 
     def _argument(self, text: str) -> str:

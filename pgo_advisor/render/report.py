@@ -12,8 +12,7 @@ from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Advice, Seen, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.predict import Range
-from pgo_advisor.processes import ProcessGroup
-from pgo_advisor.processes import in_words as in_words_of
+from pgo_advisor.processes import ProcessGroup, runs_in_words
 from pgo_advisor.render.env import render_env
 from pgo_advisor.render.measured import headline, verdict
 from pgo_advisor.render.text import cost, count, saved, span
@@ -78,7 +77,7 @@ def _processes(group: ProcessGroup) -> str:
     number = len(group.logs)
     words = "one process" if number == 1 else f"{number} processes alike"
     if group.ranks:
-        words += f" ({in_words_of(group.ranks, 'rank', most=200)})"
+        words += f" ({runs_in_words(group.ranks, 'rank', most=200)})"
     words += f": {count(group.compiles, 'compile')}{' each' if number > 1 else ''}"
     return "; ".join([words, *group.differs])
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pgo_advisor.findings import Finding
-from pgo_advisor.processes import in_words
+from pgo_advisor.processes import runs_in_words
 from pgo_advisor.rules.base import Group, Rule
 
 
@@ -36,7 +36,7 @@ def _find(group: Group) -> Iterator[Finding]:
         seconds=0.0,
         evidence=tuple(
             f"{count} compiles: "
-            f"{in_words(sorted(rank for rank, own in by_rank.items() if own == count), 'rank')}"
+            f"{runs_in_words(sorted(rank for rank, own in by_rank.items() if own == count), 'rank')}"
             for count in sorted(set(by_rank.values()), reverse=True)[:16]
         ),
     )

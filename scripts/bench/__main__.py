@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,12 +18,14 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from growth import growth
-from large_trace import write_large_trace, write_ranks
+from growth import EAGER, growth
+from large_trace import RECORDED, write_large_trace, write_ranks
 from measure import Measure, measure, middle
 
-SMALL = Path(__file__).parents[2] / "tests/fixtures/traces/2.13.0/s02_batch_and_seq.log.gz"
-EAGER = Path(__file__).parents[2] / "tests/fixtures/traces/2.13.0/s01_batch_dim.log.gz"
+from pgo_advisor.ingest.tlparse import find_tlparse
+from pgo_advisor.ingest.workers import cores
+
+SMALL = RECORDED.with_name("s02_batch_and_seq.log.gz")
 TLHUB = "import sys; from pathlib import Path; from tlhub.trace_parser import ingest_trace_dir as ingest; "
 TLHUB += "ingest('bench', Path(sys.argv[1]), Path(sys.argv[2]) / 'artifacts')"
 
@@ -64,8 +64,7 @@ def ours(path: Path, place: Path, *more: str) -> Measure:
 
 
 def tlparse(path: Path, place: Path) -> Measure:
-    binary = Path(sysconfig.get_path("scripts"), "tlparse")
-    return measure([binary, path, "-o", place / "out", "--no-browser", "--overwrite"])
+    return measure([find_tlparse(), path, "-o", place / "out", "--no-browser", "--overwrite"])
 
 
 def tlhub(python: str, directory: Path, place: Path) -> Measure:
@@ -81,8 +80,7 @@ def tlparse_each(directory: Path, place: Path) -> Measure:
         "'--no-browser', '--overwrite'], capture_output=True, check=True); "
         "list(Pool(len(os.sched_getaffinity(0))).map(run, sorted(Path(sys.argv[2]).iterdir())))"
     )
-    binary = Path(sysconfig.get_path("scripts"), "tlparse")
-    return measure([sys.executable, "-c", script, binary, directory, place])
+    return measure([sys.executable, "-c", script, find_tlparse(), directory, place])
 
 
 @contextmanager
@@ -113,7 +111,7 @@ def main(
 ) -> None:
     """Measure on this machine, all in one run, and write the medians as JSON.
 
-    `scripts/docs.py` makes the table of docs/speed.md of it.
+    It takes psutil, and matplotlib for --plot. `scripts/docs.py` makes the table of docs/speed.md of it.
     """
     wanted = set(only or ("large", "small", "ranks", "cluster", "growth"))
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
@@ -154,17 +152,16 @@ def main(
                     )
             shutil.rmtree(many)
         if "growth" in wanted:
-            bench.results["growth"] = growth(folder, partial(ours))
+            bench.results["growth"] = growth(folder, ours)
     bench.results["machine"] = {
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cores(),
         "processor": _processor(),
         "python": platform.python_version(),
-        "rounds": rounds,
         "size_mb": size,
         "ranks": ranks,
     }
     out.write_text(json.dumps(bench.results, indent=1) + "\n")
-    if plot:
+    if plot and "growth" in wanted:
         from plot import draw
 
         draw(bench.results["growth"], plot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -64,8 +65,6 @@ def _cases(folder: Path) -> Iterator[tuple[str, int, Path]]:
 
 def trace(program: str, folder: Path, *arguments: str) -> None:
     """Runs a program under this interpreter's PyTorch, traced into `folder`."""
-    import os
-
     subprocess.run(
         [sys.executable, "-c", program, *arguments],
         env={**os.environ, "TORCH_TRACE": str(folder)},

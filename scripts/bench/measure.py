@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -25,21 +26,18 @@ class Measure:
     output: str
 
 
-def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Measure:
+def measure(command: Sequence[str | Path]) -> Measure:
     """One run. Memory is the largest sum of resident sizes that was seen, looked at every 20 ms."""
     peak = tlparse = 0.0
     start = last = time.perf_counter()
     with subprocess.Popen(
         list(map(str, command)),
-        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     ) as process:
         output: list[str] = []
-        import threading
-
         reader = threading.Thread(
             target=lambda: output.append(process.stdout.read() if process.stdout else ""),
             daemon=True,
