@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgo_advisor.ingest import prefilter as module
-from pgo_advisor.ingest.prefilter import prefilter
-from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS
-from pgo_advisor.ingest.rows import LogRows, read_log
+from pgo_advisor.ingest.collect import read_output, read_parts
+from pgo_advisor.ingest.prefilter import Prefilter, place
+from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS, StackFrame
+from pgo_advisor.ingest.rows import LogRows, log_rows
 from pgo_advisor.ingest.tlparse import run_tlparse
 
 KIND = re.compile(rb'\] \{"(\w+)"(?:: \{"name": "(\w+)")?')
@@ -26,12 +26,25 @@ def logs(path: Path) -> list[Path]:
     return sorted(path.glob("*.log")) if path.is_dir() else [path]
 
 
-def read(parts: list[Path], directory: Path) -> LogRows:
+def filtered(logs: Sequence[Path], directory: Path) -> tuple[Prefilter, list[Path]]:
+    prefilter = Prefilter(logs, directory)
+    return prefilter, list(prefilter.parts())
+
+
+def read_whole(log: Path, directory: Path) -> LogRows:
+    run_tlparse(log, directory, timeout=60)
+    return log_rows(read_output(directory))
+
+
+def read_filtered(logs: Sequence[Path], directory: Path) -> list[LogRows]:
+    """Of each process that compiled."""
+    prefilter, parts = filtered(logs, directory / "parts")
+    assert prefilter.losses == [[]] * len(logs)
     outputs = []
-    for number, part in enumerate(parts):
-        outputs.append(directory / str(number))
+    for part in parts:
+        outputs.append(directory / part.stem)
         run_tlparse(part, outputs[-1], timeout=60)
-    return read_log(*outputs)
+    return [log_rows(each) for each in read_parts(outputs, prefilter.processes) if each.compiles]
 
 
 @pytest.mark.parametrize("version", ["2.7.1", "2.13.0", "2.15.0"])
@@ -40,38 +53,47 @@ def test_with_and_without_it_a_log_gives_the_same(
 ) -> None:
     monkeypatch.setattr(module, "_PART", 20_000)
     monkeypatch.setattr(module, "_BLOCK", 50_000)
-    apart = 0
+    cut = 0
     for name in recorded(version):
         for log in logs(trace(version, name)):
             folder = tmp_path / name / log.stem
             folder.mkdir(parents=True)
-            filtered = prefilter(log, folder / "parts")
-            (process,) = filtered.processes
-            assert filtered.losses == ()
-            apart += len(process.parts) > 2
-            (folder / "whole").mkdir()
-            (folder / "pieces").mkdir()
-            assert read(list(process.parts), folder / "pieces") == read([log], folder / "whole")
-    assert apart > 5
+            (rows,) = read_filtered([log], folder)
+            assert rows == read_whole(log, folder / "whole")
+            cut += len(list(folder.glob("parts/kept_*"))) > 1
+    assert cut > 5
+
+
+@pytest.mark.parametrize("version", ["2.7.1", "2.13.0", "2.15.0"])
+def test_logs_that_are_read_together_give_what_each_gives_alone(
+    trace: Trace, tmp_path: Path, version: str
+) -> None:
+    all_logs = [log for name in recorded(version) for log in logs(trace(version, name))]
+    together = read_filtered(all_logs, tmp_path)
+    assert len(together) == len(all_logs)
+    assert {rows.rank for rows in together} > {0, 1}
+    for number, log in enumerate(all_logs):
+        assert together[number] == read_whole(log, tmp_path / str(number)), log
 
 
 def test_only_what_is_read_is_kept_as_it_was(trace: Trace, tmp_path: Path) -> None:
     log = trace("2.13.0", "s24_seedseq_inductor")
-    (process,) = prefilter(log, tmp_path / "parts").processes
-    (part,) = process.parts
+    _, parts = filtered([log], tmp_path / "parts")
     pieces = re.split(rb"(?m)^(?=[VIWEC]\d{4} )", log.read_bytes())[1:]
-    wanted = []
+    wanted, apart = [], []
     for number, piece in enumerate(pieces, 1):
         kind = KIND.search(piece)
         assert kind is not None
         if kind[1] == b"artifact":
             keep = (kind[2] or b"").decode() in READ_ARTIFACTS
         else:
-            keep = kind[1] == b"str" or kind[1].decode() in READ_KINDS
+            keep = kind[1].decode() in READ_KINDS
         if keep:
-            wanted.append(re.sub(rb"\.py:\d+\] ", b".py:%d] " % number, piece, count=1))
+            to = apart if kind[1].endswith(b"compilation_metrics") else wanted
+            to.append(re.sub(rb"\.py:\d+\] ", b".py:%d] " % number, piece, count=1))
     assert 0 < len(wanted) < len(pieces) / 3
-    assert part.read_bytes() == b"".join(wanted)
+    assert [part.name for part in parts] == ["kept_0.log", "apart_0.log"]
+    assert [part.read_bytes() for part in parts] == [b"".join(wanted), b"".join(apart)]
 
 
 def lines(content: bytes) -> Iterator[bytes]:
@@ -101,7 +123,7 @@ def test_segments_are_the_lines_with_their_payloads(
         patch.setattr(module, "_BLOCK", block)
         patch.setattr(module, "_HEADER", header)
         found: list[bytes] = []
-        for begins, piece in module._segments(io.BytesIO(content), len(content)):
+        for piece, begins in module._segments(io.BytesIO(content), len(content)):
             if begins:
                 found.append(b"")
                 rest = content[len(b"".join(found)) :]
@@ -123,13 +145,14 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
         + record("describe_source", payload="caf\u00e9").replace("é".encode(), b"\xe9")
         + record("chromium_event", payload="x")
     )
-    filtered = prefilter(log, tmp_path / "parts")
-    assert filtered.losses == (
-        "1 lines are not UTF-8 and were read with replacement characters",
-        "1 lines are neither records nor payloads and were left out",
-    )
-    (process,) = filtered.processes
-    kept = process.parts[0].read_text("utf-8")
+    prefilter, (part,) = filtered([log], tmp_path / "parts")
+    assert prefilter.losses == [
+        [
+            "1 lines are not UTF-8 and were read with replacement characters",
+            "1 lines are neither records nor payloads and were left out",
+        ]
+    ]
+    kept = part.read_text("utf-8")
     assert "Epoch" not in kept
     assert "chromium" not in kept
     assert "\tcaf\ufffd\n" in kept
@@ -146,14 +169,15 @@ def test_a_line_that_is_no_record_and_longer_than_a_block(
     log.write_bytes(
         own[0] + junk + own[1] + junk + b"\tpayload that goes on\n" + own[2] + junk[:-1]
     )
-    filtered = prefilter(log, tmp_path / "parts")
-    (part,) = filtered.processes[0].parts
+    prefilter, (part,) = filtered([log], tmp_path / "parts")
     kept = re.sub(rb"py:\d+\]", b"py:1]", part.read_bytes())
     assert kept == own[0] + own[1] + b"\tpayload that goes on\n" + own[2]
-    assert filtered.losses == (
-        "the log ends within a line",
-        "3 lines are neither records nor payloads and were left out",
-    )
+    assert prefilter.losses == [
+        [
+            "the log ends within a line",
+            "3 lines are neither records nor payloads and were left out",
+        ]
+    ]
 
 
 def test_processes_come_in_the_order_of_their_first_records(tmp_path: Path) -> None:
@@ -164,34 +188,59 @@ def test_processes_come_in_the_order_of_their_first_records(tmp_path: Path) -> N
         + record("chromium_event", process=3)
         + record("dynamo_start", process=2)
     )
-    filtered = prefilter(log, tmp_path / "parts")
-    assert [process.id for process in filtered.processes] == ["2", "1"]
+    prefilter, _ = filtered([log], tmp_path / "parts")
+    assert [process.id for process in prefilter.processes] == ["2", "1", "3"]
 
 
-def test_every_part_has_the_strings_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_PART", 100)
+STRING = 'V0101 00:00:00.000 {} torch/x.py:1] {{"str": ["/app/{}.py", {}]}}\n'
+
+
+def test_each_process_has_its_strings_and_those_from_before_it(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text(STRING.format(7, "a", 0) + STRING.format(8, "b", 1) + STRING.format(7, "c", 1))
+    other.write_text(STRING.format(7, "é", 0))
+    prefilter, parts = filtered([one, other], tmp_path / "parts")
+    assert parts == []
+    assert [(process.log, process.id) for process in prefilter.processes] == [
+        (0, "7"),
+        (0, "8"),
+        (1, "7"),
+    ]
+    tables = [
+        [process.strings.file(StackFrame(filename=number)) for number in range(2)]
+        for process in prefilter.processes
+    ]
+    assert tables == [
+        ["/app/a.py", "/app/c.py"],
+        ["/app/a.py", "/app/b.py"],
+        ["/app/é.py", "<unknown>"],
+    ]
+
+
+@pytest.mark.parametrize("block", [1, 50, 4 << 20])
+def test_ranks_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr(module, "_HEADER", 60)
+    line = 'V0101 00:00:00.000 7 torch/x.py:1] {{"dynamo_start": {{"stack": []}}{}, "frame_id": 0{}}}\n'
     log = tmp_path / "log"
-    string = b'V0101 00:00:00.000 7 torch/x.py:1] {"str": ["/app/%s.py", %d]}\n'
-    log.write_bytes(
-        string % (b"a", 0)
-        + record("dynamo_start", payload="x" * 200)
-        + string % (b"b", 1)
-        + record("dynamo_start", payload="x" * 200)
-        + record("dynamo_start")
+    log.write_text(
+        line.format("", "")
+        + line.format(', "rank": 12', ', "attempt": 0' * 99)
+        + line.format("", ', "x": "[], \\"rank\\": 3"')
+        # it is no whole number, and what it is of is not what the record is of
+        + line.format(', "rank": 1.5', "")
     )
-    (process,) = prefilter(log, tmp_path / "parts").processes
-    strings = [
-        [
-            json.loads(line.partition("] ")[2])["str"]
-            for line in part.read_text().splitlines()
-            if '"str"' in line
-        ]
-        for part in process.parts
-    ]
-    assert strings == [
-        [["/app/a.py", 0]],
-        [["/app/a.py", 0], ["/app/b.py", 1]],
-        [["/app/a.py", 0], ["/app/b.py", 1]],
-    ]
+    prefilter, (part,) = filtered([log], tmp_path / "parts")
+    (process,) = prefilter.processes
+    assert process.rank == 12
+    kept = part.read_text()
+    assert kept.count('"rank\\": 3') == kept.count('"rank": 1.5') == 1
+    assert kept.count("rank") == 2
+
+
+def test_a_part_tells_of_each_record_whose_it_is(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_bytes(record("chromium_event") + record("dynamo_start", process=8))
+    other.write_bytes(record("dynamo_start"))
+    _, (part,) = filtered([one, other], tmp_path / "parts")
+    assert re.findall(r"py:(\d+)\]", part.read_text()) == [str(place(1, 2)), str(place(2, 3))]

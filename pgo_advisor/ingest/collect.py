@@ -1,17 +1,17 @@
-"""Collects the records that tlparse lists for one log by the compile that they are of."""
+"""Collects the records that tlparse lists by the process that wrote them and the compile that they are of."""
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from pathlib import Path
 
 from pgo_advisor.ingest.graph_text import graph_path
 from pgo_advisor.ingest.guards_text import GuardTree, parse_guards
 from pgo_advisor.ingest.pgo_text import PGO_ARTIFACTS
+from pgo_advisor.ingest.prefilter import Process, process_at, record_at
 from pgo_advisor.ingest.records import (
     CreateSymbol,
     DescribeTensor,
@@ -62,15 +62,11 @@ class Compile:
 
 
 class LogRecords:
-    """The compiles of one log, in the order in which they began, and what was lost of them."""
+    """The compiles of one process, in the order in which they began, and what was lost of them."""
 
-    def __init__(self, directories: Sequence[Path]) -> None:
-        """Reads what `tlparse -o` wrote for one log, or for the parts of it that `prefilter` made.
-
-        Each directory has a raw.jsonl (0.3.45 or later).
-        """
-        self.strings = Strings()
-        self.rank: int | None = None
+    def __init__(self, strings: Strings, rank: int | None = None) -> None:
+        self.strings = strings
+        self.rank = rank
         self.generation = 0
         self.undecodable = 0
         self.missing_payloads = 0
@@ -78,13 +74,13 @@ class LogRecords:
         self.compiles: list[Compile] = []
         self._current: dict[tuple[int | None, int, int], Compile] = {}
         self._frames: dict[tuple[int, int | None, int], int] = {}
-        for record, self._directory in _in_order(directories):
-            if record is None:
-                self.undecodable += 1
-            else:
-                self._read(record)
 
-    def _read(self, record: Record) -> None:
+    def read(self, record: Record | None, directory: Path) -> None:
+        """Takes one record, None if it cannot be decoded; `directory` is where payloads lie."""
+        if record is None:
+            self.undecodable += 1
+            return
+        self._directory = directory
         if record.string_table is not None:
             self.strings.add(record.string_table)
         if record.rank is not None:
@@ -183,17 +179,29 @@ class LogRecords:
         return losses
 
 
-def _in_order(directories: Sequence[Path]) -> Iterable[tuple[Record | None, Path]]:
-    """The records of all parts as they were in the log, each with its directory."""
-    if len(directories) == 1:
-        return ((record, directories[0]) for record in read_records(directories[0] / "raw.jsonl"))
-    parts = (_placed(directory) for directory in directories)
-    return (placed[1:] for placed in heapq.merge(*parts, key=itemgetter(0)))
+def read_output(directory: Path) -> LogRecords:
+    """Reads what `tlparse -o` wrote for one log, with a raw.jsonl (0.3.45 or later)."""
+    records = LogRecords(Strings())
+    for record in read_records(directory / "raw.jsonl"):
+        records.read(record, directory)
+    return records
+
+
+def read_parts(directories: Sequence[Path], processes: Sequence[Process]) -> list[LogRecords]:
+    """Reads what tlparse wrote for the parts that `Prefilter` made; the records of each process."""
+    all_records = [LogRecords(process.strings, process.rank) for process in processes]
+    for place, record, directory in heapq.merge(
+        *map(_placed, directories), key=lambda placed: record_at(placed[0])
+    ):
+        all_records[process_at(place)].read(record, directory)
+    return all_records
 
 
 def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Path]]:
     place = 0
     for record in read_records(directory / "raw.jsonl"):
-        if record is not None:
+        if record is None:
+            yield place, None, directory
+        elif record.string_table is None:
             place = record.lineno
-        yield place, record, directory
+            yield place, record, directory

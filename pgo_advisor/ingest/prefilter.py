@@ -1,9 +1,9 @@
-"""Takes from a trace log what the record readers read, so that tlparse has little to do.
+"""Takes from trace logs what the record readers read, so that tlparse has little to do.
 
-Most of a log is chromium events, graphs and generated code that no rule reads. What is left is split by
-process (a forked one goes on in its parent's file, and compile ids would be mixed up), made sound (tlparse
-refuses a whole file for a byte that is no UTF-8, or for a line that is no record), and cut into parts that
-tlparse can read at the same time.
+Most of a log is chromium events, graphs and generated code that no rule reads. What is left is made sound
+(tlparse refuses a whole file for a byte that is no UTF-8, or for a line that is no record), and put into
+parts that tlparse can read at the same time: a large log into several, many small ones into one, since
+tlparse takes longer to start than to read a small log.
 
 A record is a line of glog with JSON and, on lines that begin with a tab, its payload; written by
 `torch/_logging/_internal.py`, `TorchLogsFormatter` and `trace_structured`. Blocks are read, rather than the
@@ -20,19 +20,23 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
 import numpy as np
 
-from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS
+from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS, decode_string
+from pgo_advisor.ingest.stacks import Strings
 
 _HEADER = 8192
 RECORD = re.compile(
-    rb"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{3,6} (?P<process>\d{1,20}) [^\n]{1,4096}?\.py:(?P<line>\d{1,9})\] \{"
-    rb'(?:"(?P<kind>\w{1,99})": ?(?:\{"name": ?"(?P<name>\w{1,99})")?)?'
+    rb"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{3,6} (?P<process>\d{1,20}) [^\n]{1,4096}?\.py:(?P<line>\d{1,9})\] "
+    rb'(?P<json>\{)(?:"(?P<kind>\w{1,99})": ?(?:\{"name": ?"(?P<name>\w{1,99})")?)?'
 )
+_RANK = re.compile(rb'(?<=[}\]]), "rank": (\d{1,9})(?=[,}])')
 _BLOCK = 4 << 20
 _PART = 8 << 20
 _MOST_PROCESSES = 256
 _MOST_STRINGS = 1 << 20
+_MOST_HEADER = 64 << 20
 _READ = {*map(str.encode, READ_KINDS), b"str", b"artifact"}
 _READ_ARTIFACTS = {*map(str.encode, READ_ARTIFACTS)}
 _APART = {b"compilation_metrics", b"bwd_compilation_metrics"}
@@ -40,43 +44,76 @@ _APART = {b"compilation_metrics", b"bwd_compilation_metrics"}
 a part of their own they have no guards."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Process:
-    """What one process wrote.
+    """What one process wrote into a log. Ranks and string tables are not in the parts, see `Prefilter`."""
 
-    `parts` are logs; in each, the line number that a record gives for its writer is the record's place in
-    the whole log instead.
+    log: int
+    """Which of the logs."""
+    id: str
+    strings: Strings
+    rank: int | None = None
+
+
+def place(process: int, record: int) -> int:
+    """The number of a record, counted over all logs, together with that of its process."""
+    return process << 32 | record
+
+
+def process_at(place: int) -> int:
+    return place >> 32
+
+
+def record_at(place: int) -> int:
+    return place & 0xFFFF_FFFF
+
+
+class Prefilter:
+    """Reads logs, one after the other, into parts that are logs of what is read.
+
+    In them, the line number that a record gives for its writer is its `place` instead. A log can be of
+    several processes, since a forked one goes on in its parent's file. Of ranks and string tables tlparse
+    takes just one for a file, so that these are kept here.
     """
 
-    id: str
-    parts: tuple[Path, ...]
+    def __init__(self, logs: Sequence[Path], directory: Path) -> None:
+        """The parts go into `directory`, which must not exist."""
+        self._logs = logs
+        self._directory = directory
+        self._kept = _Parts(directory, "kept")
+        self._apart = _Parts(directory, "apart")
+        self._records = 0
+        self.processes: list[Process] = []
+        """In the order of their first records, by log."""
+        self.losses: list[list[str]] = []
+        """What was lost of each log, in sentences."""
 
-
-@dataclass(frozen=True)
-class Filtered:
-    """The processes in the order of their first records; `losses` are what was lost, in sentences."""
-
-    processes: tuple[Process, ...]
-    losses: tuple[str, ...]
-
-
-def prefilter(log: Path, directory: Path) -> Filtered:
-    """Writes the parts into `directory`, which must not exist. Raises OSError."""
-    directory.mkdir(parents=True)
-    with log.open("rb") as file:
-        # it may grow while it is read
-        size = os.fstat(file.fileno()).st_size
-        filter_ = _Filter(directory, large=size > _PART)
+    def parts(self) -> Iterator[Path]:
+        """Writes the parts, and gives each when it is complete. Raises OSError."""
+        self._directory.mkdir(parents=True)
         try:
-            for begins, content in _segments(file, size):
-                filter_.take(content, begins=begins)
+            for number, log in enumerate(self._logs):
+                with log.open("rb") as file:
+                    # it may grow while it is read
+                    size = os.fstat(file.fileno()).st_size
+                    reading = _Reading(
+                        number, self._records, self._kept, self._apart, self.processes
+                    )
+                    for content, begins in _segments(file, size):
+                        reading.take(content, begins=begins)
+                        yield from self._kept.complete()
+                        yield from self._apart.complete()
+                    file.seek(max(0, size - 1))
+                    self.losses.append(reading.losses(cut=file.read(1) != b"\n"))
+                    self._records = reading.records
         finally:
-            filter_.close()
-        file.seek(max(0, size - 1))
-        return filter_.filtered(cut=file.read(1) != b"\n")
+            self._kept.close()
+            self._apart.close()
+        yield from self._kept.complete()
+        yield from self._apart.complete()
 
 
-def _segments(log: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
+def _segments(log: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
     """The first `size` bytes in pieces: each line that does not begin with a tab, with all that do after it.
 
     The bool says whether it is the beginning of one, with its header as a whole; a long one comes in several.
@@ -98,7 +135,7 @@ def _segments(log: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
             end = starts[len(sure)] if len(sure) < len(starts) else _whole(data)
         for start, stop in pairwise([0, *sure, end]):
             if start < stop:
-                yield begins or start > 0, data[start:stop]
+                yield data[start:stop], begins or start > 0
         begins = end in starts[max(0, len(sure) - 1) :] if end else begins
         rest = data[end:]
 
@@ -120,22 +157,43 @@ def _whole(data: bytes) -> int:
     return end
 
 
-class _Filter:
-    def __init__(self, directory: Path, *, large: bool) -> None:
-        self._directory = directory
-        self._large = large
-        self._writers: dict[bytes, _Writer] = {}
-        self._strings: list[bytes] = []
-        self._records = self._replaced = self._dropped = 0
+class _Reading:
+    """What is read of one log. `records` counts on from those of the logs before it."""
+
+    def __init__(
+        self, log: int, records: int, kept: _Parts, apart: _Parts, processes: list[Process]
+    ) -> None:
+        self.records = records
+        self._log = log
+        self._kept = kept
+        self._apart = apart
+        self._processes = processes
+        self._own: dict[bytes, int] = {}
+        """The places in `processes`, by the ids that the log gives."""
+        self._strings = Strings()
+        self._room = _MOST_STRINGS
+        self._replaced = self._dropped = 0
+        self._header = b""
+        """The beginning of a record whose first line has not ended."""
         self._file: BinaryIO | None = None
         """Where the record that is being read goes; None if nowhere."""
         self._in_junk = False
         """Whether the line that is being read is no record's."""
 
     def take(self, content: bytes, *, begins: bool) -> None:
+        if begins:
+            self._flush()
+        elif self._header:
+            content = self._header + content
+            begins = True
         if begins and (match := RECORD.match(content)):
             self._in_junk = False
-            self._begin(match, content)
+            end = content.find(b"\n", match.end())
+            if end < 0 and len(content) < _MOST_HEADER:
+                self._header = content
+            else:
+                self._header = b""
+                self._begin(match, content, end)
             return
         if begins:
             self._in_junk = True
@@ -146,30 +204,53 @@ class _Filter:
             content = content[end or len(content) :]
         self._write(content)
 
-    def _begin(self, match: re.Match[bytes], content: bytes) -> None:
-        kind, name = match["kind"], match["name"]
-        self._records += 1
+    def _flush(self) -> None:
+        if self._header and (match := RECORD.match(self._header)):
+            self._begin(match, self._header, len(self._header))
+        self._header = b""
+
+    def _begin(self, match: re.Match[bytes], content: bytes, end: int) -> None:
+        kind = match["kind"]
+        self.records += 1
         self._file = None
-        writer = self._writer(match["process"])
-        if writer is None or (kind or b"str") not in _READ:
+        process = self._process(match["process"])
+        if process is None or (kind or b"str") not in _READ:
             return
-        if kind == b"artifact" and name not in _READ_ARTIFACTS:
+        if kind == b"artifact" and match["name"] not in _READ_ARTIFACTS:
             return
-        self._file = writer.file(apart=self._large and kind in _APART)
-        if kind == b"str" and len(self._strings) < _MOST_STRINGS:
-            self._strings.append(content)
-            writer.strings.append(content)
-        number = b"%d" % self._records
+        if kind == b"str" and self._take_string(content[match.start("json") : end], process):
+            return
+        self._file = (self._apart if kind in _APART else self._kept).file()
+        number = b"%d" % place(process, self.records)
+        rank = content.rfind(b', "rank": ', match.end(), end)
+        if rank >= 0 and (told := _RANK.match(content, rank)):
+            self._processes[process].rank = int(told[1])
+            content = content[:rank] + content[told.end() :]
         self._write(content[: match.start("line")] + number + content[match.end("line") :])
 
-    def _writer(self, process: bytes) -> _Writer | None:
-        if process not in self._writers:
-            if len(self._writers) == _MOST_PROCESSES:
+    def _process(self, id_: bytes) -> int | None:
+        """The process of this id; None if the log names too many."""
+        if id_ not in self._own:
+            if len(self._own) == _MOST_PROCESSES:
                 return None
-            directory = self._directory / str(len(self._writers))
+            self._own[id_] = len(self._processes)
             # a forked process goes on with its parent's string table
-            self._writers[process] = _Writer(directory, self._strings)
-        return self._writers[process]
+            strings = self._strings.copy() if self._room >= len(self._strings) else Strings()
+            self._room -= len(strings)
+            self._processes.append(Process(self._log, id_.decode(), strings))
+        return self._own[id_]
+
+    def _take_string(self, json: bytes, process: int) -> bool:
+        """Whether it is an entry of the string table, `{"str": ["/app/train.py", 3]}`; it is taken then."""
+        try:
+            string, number = decode_string(json).entry
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return False
+        if self._room > 0:
+            self._room -= 2
+            for table in (self._strings, self._processes[process].strings):
+                table.put(number, string)
+        return True
 
     def _write(self, content: bytes) -> None:
         if self._file is None:
@@ -186,11 +267,9 @@ class _Filter:
             self._replaced += fixed != line
             yield fixed
 
-    def close(self) -> None:
-        for writer in self._writers.values():
-            writer.close()
-
-    def filtered(self, *, cut: bool) -> Filtered:
+    def losses(self, *, cut: bool) -> list[str]:
+        """What was lost, in sentences, when all was taken."""
+        self._flush()
         losses = ["the log ends within a line"] if cut else []
         if self._replaced:
             losses.append(
@@ -200,46 +279,39 @@ class _Filter:
             losses.append(
                 f"{self._dropped} lines are neither records nor payloads and were left out"
             )
-        return Filtered(
-            tuple(
-                Process(process.decode(), tuple(writer.parts))
-                for process, writer in self._writers.items()
-                if writer.parts
-            ),
-            tuple(losses),
-        )
+        return losses
 
 
-class _Writer:
-    """The parts of one process: a new one is begun where the last is large, with the strings so far."""
+class _Parts:
+    """Files of about `_PART` bytes."""
 
-    def __init__(self, directory: Path, strings: Sequence[bytes]) -> None:
-        directory.mkdir()
+    def __init__(self, directory: Path, name: str) -> None:
         self._directory = directory
-        self.strings = list(strings)
-        self.parts: list[Path] = []
-        self._apart: BinaryIO | None = None
-        self._part: BinaryIO | None = None
-        self._full = 0
+        self._name = name
+        self._number = 0
+        self._file: BinaryIO | None = None
+        self._complete: list[Path] = []
 
-    def file(self, *, apart: bool) -> BinaryIO:
-        if apart:
-            self._apart = self._apart or self._new()
-            return self._apart
-        if self._part is not None and self._part.tell() > self._full:
-            self._part.close()
-            self._part = None
-        if self._part is None:
-            self._part = self._new()
-            self._part.writelines(self.strings)
-            self._full = self._part.tell() + max(_PART, self._part.tell())
-        return self._part
-
-    def _new(self) -> BinaryIO:
-        self.parts.append(self._directory / f"{len(self.parts)}.log")
-        return self.parts[-1].open("wb")
+    def file(self) -> BinaryIO:
+        """Where the next record goes."""
+        if self._file is not None and self._file.tell() > _PART:
+            self.close()
+        if self._file is None:
+            self._file = self._path.open("wb")
+        return self._file
 
     def close(self) -> None:
-        for file in (self._apart, self._part):
-            if file is not None:
-                file.close()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._complete.append(self._path)
+            self._number += 1
+
+    def complete(self) -> Iterator[Path]:
+        """Those that were completed since this was last asked."""
+        complete, self._complete = self._complete, []
+        return iter(complete)
+
+    @property
+    def _path(self) -> Path:
+        return self._directory / f"{self._name}_{self._number}.log"

@@ -126,6 +126,12 @@ class Artifact(msgspec.Struct):
     name: str = ""
 
 
+class InternedString(msgspec.Struct):
+    """`torch/_logging/structured.py`, `intern_string`: an entry of a log's string table, with its number."""
+
+    entry: tuple[str, int] = msgspec.field(name="str")
+
+
 class Record(msgspec.Struct):
     """One line of raw.jsonl: which compile it is of, and one of the kinds below."""
 
@@ -167,6 +173,7 @@ READ_KINDS = frozenset(field.name for field in msgspec.structs.fields(Record)) -
 READ_ARTIFACTS = frozenset({"recompile_reasons", "dynamo_graph_break_reason", *PGO_ARTIFACTS})
 """The artifacts that are."""
 
+decode_string = msgspec.json.Decoder(InternedString).decode
 _decode = msgspec.json.Decoder(Record).decode
 _decode_stack = msgspec.json.Decoder(Stack).decode
 

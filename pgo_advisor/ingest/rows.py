@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pgo_advisor.causes import Failure, parse_failures
@@ -47,9 +46,8 @@ class LogRows:
 Row = dict[str, Any]
 
 
-def read_log(*directories: Path) -> LogRows:
-    """Reads what `tlparse -o` wrote for one log, or for its parts (with raw.jsonl, so tlparse >= 0.3.45)."""
-    records = LogRecords(directories)
+def log_rows(records: LogRecords) -> LogRows:
+    """The rows of what one process recorded."""
     strings = records.strings
     frames: dict[int, list[Compile]] = defaultdict(list)
     for compile_ in records.compiles:

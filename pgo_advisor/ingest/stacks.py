@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pgo_advisor.ingest.records import Stack, StackFrame
@@ -39,26 +39,31 @@ class Callers(NamedTuple):
 
 
 class Strings:
-    """The string table of a log: stacks name files by number."""
+    """The string table of a process: stacks name files by number."""
 
-    def __init__(self) -> None:
-        self._strings: list[str | None] = []
+    def __init__(self, strings: Mapping[int, str] | None = None) -> None:
+        self._strings = dict(strings or {})
+
+    def __len__(self) -> int:
+        return len(self._strings)
+
+    def copy(self) -> Strings:
+        return Strings(self._strings)
+
+    def put(self, number: int, string: str) -> None:
+        self._strings[number] = string
 
     def add(self, strings: Sequence[str | None]) -> None:
-        """Adds a table of a part of the log, with None for what that part lacks."""
-        lacking = len(strings) - len(self._strings)
-        self._strings += [None] * lacking
-        for number, string in enumerate(strings):
-            if string is not None:
-                self._strings[number] = string
+        """Adds tlparse's table, with None for what the log lacks."""
+        self._strings.update(
+            (number, string) for number, string in enumerate(strings) if string is not None
+        )
 
     def file(self, frame: StackFrame) -> str:
         """The frame's file; `<unknown>` where the table lacks it."""
         if isinstance(frame.filename, str):
             return frame.filename
-        if 0 <= frame.filename < len(self._strings):
-            return self._strings[frame.filename] or "<unknown>"
-        return "<unknown>"
+        return self._strings.get(frame.filename) or "<unknown>"
 
     def user_frames(self, stack: Stack) -> list[UserFrame]:
         """The frames that are neither PyTorch's, the standard library's, nor an installed package's."""

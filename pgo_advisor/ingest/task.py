@@ -5,32 +5,36 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgo_advisor.errors import InputError, NothingFoundError, TlparseError
+from pgo_advisor.ingest.collect import read_output, read_parts
 from pgo_advisor.ingest.console_rows import read_console
 from pgo_advisor.ingest.fetch import Fetcher
 from pgo_advisor.ingest.mega_cache import pgo_states
 from pgo_advisor.ingest.paths import Finder, Found
 from pgo_advisor.ingest.pgo_pickle import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo_text import parse_pgo_text
-from pgo_advisor.ingest.prefilter import prefilter
+from pgo_advisor.ingest.prefilter import Prefilter
 from pgo_advisor.ingest.repair import write_repaired
-from pgo_advisor.ingest.rows import LogRows, read_log
+from pgo_advisor.ingest.rows import LogRows, log_rows
 from pgo_advisor.ingest.tlparse import TlparseStopped, run_tlparse
-from pgo_advisor.ingest.tlparse_parts import read_parts
+from pgo_advisor.ingest.tlparse_parts import read_folders
 from pgo_advisor.ingest.unpack import Unpacker
 from pgo_advisor.limits import Limits
+
+Read = tuple[Found, LogRows]
+"""What a process left, and the rows that it gave."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """How an input is to be read."""
+    """How inputs are to be read: one, or several small trace logs, which tlparse reads together."""
 
-    item: Found
+    items: tuple[Found, ...]
     limits: Limits
     timeout: float
     """Seconds that tlparse may take for a part of a log."""
@@ -41,102 +45,125 @@ class Task:
     report: Path | None = None
     """Where tlparse's report of the whole log goes, if it is wanted."""
 
-    def __call__(self) -> list[tuple[Found, LogRows]]:
-        """The rows of each process. Raises InputError or TlparseError."""
+    def __call__(self) -> list[list[Read]]:
+        """For each input, the rows of each process. Raises InputError or TlparseError.
+
+        What fails of several inputs is told when each is read alone.
+        """
         try:
             with tempfile.TemporaryDirectory(prefix="pgo-advisor-", dir=self.scratch) as scratch:
-                return list(self._read(Path(scratch)))
+                if self.items[0].kind == "trace":
+                    return self._read_traces(Path(scratch))
+                return [list(self._read(self.items[0], Path(scratch)))]
         except OSError as error:
-            raise InputError(f"{self.item.shown} cannot be read: {error.strerror}") from error
+            raise InputError(f"{self.items[0].shown} cannot be read: {error.strerror}") from error
 
-    def _read(self, scratch: Path) -> Iterator[tuple[Found, LogRows]]:
-        item = self.item
+    def _read(self, item: Found, scratch: Path) -> Iterator[Read]:
         if item.kind == "remote":
-            yield from self._read_remote(scratch)
+            yield from self._read_remote(item, scratch)
         elif item.kind == "trace":
-            if self.report is not None:
-                self._write_report(self.report, scratch / "repaired.log")
-            yield from self._read_trace(scratch)
+            yield from replace(self, items=(item,))._read_traces(scratch)[0]
         elif item.kind in {"pgo", "pickle", "mega-cache"}:
             yield item, _read_profile(item)
         elif item.kind == "console":
             yield item, read_console(item.path)
         elif item.kind == "tlparse-parts":
-            yield item, read_parts(item.path)
+            yield item, read_folders(item.path)
         else:
-            yield item, read_log(item.path)
+            yield item, log_rows(read_output(item.path))
 
-    def _read_remote(self, scratch: Path) -> Iterator[tuple[Found, LogRows]]:
+    def _read_remote(self, remote: Found, scratch: Path) -> Iterator[Read]:
         unpacker = Unpacker(scratch / "unpacked", self.limits)
         finder = Finder(unpacker)
-        fetched = Fetcher(scratch / "fetched", self.limits).fetch(self.item.url or "")
+        fetched = Fetcher(scratch / "fetched", self.limits).fetch(remote.url or "")
         try:
-            found = finder.find([fetched._replace(shown=self.item.shown)])
+            found = finder.find([fetched._replace(shown=remote.shown)])
         except NothingFoundError:
             return
         losses = [*finder.losses, *unpacker.losses]
         for number, item in enumerate(found):
             (scratch / str(number)).mkdir()
-            for read, log in replace(self, item=item)._read(scratch / str(number)):
+            for read, log in self._read(item, scratch / str(number)):
                 yield read, replace(log, losses=[*losses, *log.losses])
                 losses = []
 
-    def _read_trace(self, scratch: Path) -> Iterator[tuple[Found, LogRows]]:
-        filtered = prefilter(self.item.path, scratch / "parts")
-        losses = list(filtered.losses)
-        if not filtered.processes:
-            yield self.item, LogRows({}, None, [*losses, "it holds no record of a compile"])
-        for number, process in enumerate(filtered.processes):
-            item = self.item
-            if len(filtered.processes) > 1:
-                item = replace(item, shown=Path(f"{item.shown} (process {process.id})"))
-            output = scratch / "tlparse" / str(number)
-            output.mkdir(parents=True)
-            outputs, lost = self._parse(process.parts, output)
-            log = read_log(*outputs)
-            yield item, LogRows(log.rows, log.rank, [*losses, *lost, *log.losses])
-            losses = []
-            shutil.rmtree(output)
+    def _read_traces(self, scratch: Path) -> list[list[Read]]:
+        if self.report is not None:
+            self._write_report(self.report, scratch / "repaired.log")
+        filtered = Prefilter([item.path for item in self.items], scratch / "parts")
+        outputs, lost = self._parse(filtered.parts(), scratch / "tlparse")
+        processes = read_parts(outputs, filtered.processes)
+        if len(self.items) > 1 and (lost or any(records.undecodable for records in processes)):
+            raise InputError("something of several logs was lost, and it is not known of which")
+        read: list[list[Read]] = []
+        for number, item in enumerate(self.items):
+            of_log = [
+                (process.id, log_rows(records))
+                for process, records in zip(filtered.processes, processes, strict=True)
+                if process.log == number and (records.compiles or records.undecodable)
+            ]
+            losses = [*filtered.losses[number], *lost]
+            if of_log:
+                of_log[0][1].losses[:0] = losses
+            else:
+                of_log = [("", LogRows({}, None, [*losses, "it holds no record of a compile"]))]
+            read.append(
+                [
+                    (item if len(of_log) == 1 else _of_process(item, process), log)
+                    for process, log in of_log
+                ]
+            )
+        return read
 
-    def _parse(self, parts: Sequence[Path], output: Path) -> tuple[list[Path], list[str]]:
-        """Runs tlparse on the parts; what it wrote, and what was lost, in sentences."""
+    def _parse(self, parts: Iterable[Path], output: Path) -> tuple[list[Path], list[str]]:
+        """Runs tlparse on the parts as they come; what it wrote, and what was lost, in sentences."""
+        output.mkdir()
         lost: Counter[str] = Counter()
         errors = []
         outputs = []
+        runs: dict[Path, Future[Counter[str]]] = {}
         with ThreadPoolExecutor(self.at_once) as pool:
-            runs = {
-                output / part.stem: pool.submit(
-                    run_tlparse, part, output / part.stem, timeout=self.timeout
-                )
-                for part in parts
-            }
-            for place, run in runs.items():
-                try:
-                    lost += run.result()
-                    outputs.append(place)
-                except TlparseStopped:
-                    pool.shutdown(cancel_futures=True)
-                    raise
-                except TlparseError as error:
-                    errors.append(error)
-        if not outputs:
+            try:
+                for part in parts:
+                    for run in runs.values():
+                        if run.done() and isinstance(run.exception(), TlparseStopped):
+                            run.result()
+                    place = output / part.stem
+                    runs[place] = pool.submit(run_tlparse, part, place, timeout=self.timeout)
+                for place, run in runs.items():
+                    try:
+                        lost += run.result()
+                        outputs.append(place)
+                    except TlparseStopped:
+                        raise
+                    except TlparseError as error:
+                        errors.append(error)
+            except TlparseStopped:
+                pool.shutdown(cancel_futures=True)
+                raise
+        if errors and not outputs:
             raise errors[0]
         sentences = [f"{number} {what}" for what, number in lost.items()]
         if errors:
-            sentences.append(f"{len(errors)} of {len(parts)} parts are lost: {errors[0]}")
+            sentences.append(f"{len(errors)} of {len(runs)} parts are lost: {errors[0]}")
         return outputs, sentences
 
     def _write_report(self, report: Path, repaired: Path) -> None:
+        log = self.items[0].path
         try:
-            run_tlparse(self.item.path, report, timeout=self.timeout, plain=False)
+            run_tlparse(log, report, timeout=self.timeout, plain=False)
         except TlparseStopped:
             raise
         except TlparseError:
             # it refuses the whole file for a byte that is no UTF-8, or for a line that is no record
-            write_repaired(self.item.path, repaired)
+            write_repaired(log, repaired)
             shutil.rmtree(report, ignore_errors=True)
             run_tlparse(repaired, report, timeout=self.timeout, plain=False)
             repaired.unlink()
+
+
+def _of_process(item: Found, process: str) -> Found:
+    return replace(item, shown=Path(f"{item.shown} (process {process})"))
 
 
 def _read_profile(item: Found) -> LogRows:

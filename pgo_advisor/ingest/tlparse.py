@@ -126,6 +126,7 @@ def _lost(messages: str) -> Counter[str]:
             "fail_json_serialization": "records could not be passed on",
             "fail_parser": "records could not be parsed",
             "fail_dynamo_guards_json": "guard lists are no JSON",
+            "other_rank": "records are of another rank",
             "fail_key_conflict": "payloads were in conflict with another of the same name",
         }.items():
             lost[meaning] += int(counts.get(name, 0))

@@ -28,7 +28,7 @@ def is_tlparse_parts(directory: Path) -> bool:
     return (directory / "compile_directory.json").is_file()
 
 
-def read_parts(directory: Path) -> LogRows:
+def read_folders(directory: Path) -> LogRows:
     """Reads the folders of the compiles; their names and inputs stay unknown."""
     compiles: dict[tuple[str, int, int], Printed] = {}
     profiles: dict[int, Path] = {}
