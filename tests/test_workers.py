@@ -16,8 +16,10 @@ from conftest import Trace
 
 import pgo_advisor
 from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
+from pgo_advisor.ingest import job as job_module
 from pgo_advisor.ingest import workers
 from pgo_advisor.ingest.job import ingest
+from pgo_advisor.ingest.paths import Found
 from pgo_advisor.ingest.tlparse import run_tlparse
 from pgo_advisor.ingest.workers import run_tasks
 
@@ -74,12 +76,42 @@ def test_tasks_that_kill_their_process(tmp_path: Path) -> None:
 def test_threads_processes_and_a_cluster_give_the_same(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    together = pgo_advisor.analyze(job).to_json()
+    monkeypatch.setattr(job_module, "_TOGETHER", 1)
     pooled = pgo_advisor.analyze(job).to_json()
     clustered = pgo_advisor.analyze(job, cluster="local").to_json()
     monkeypatch.setattr(workers, "_FEW", RANKS)
     threaded = pgo_advisor.analyze(job).to_json()
-    assert pooled == clustered == threaded
+    assert together == pooled == clustered == threaded
     assert pooled.count("neither records nor payloads") == RANKS
+
+
+def test_what_is_lost_of_logs_that_are_read_together(
+    job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = tmp_path / "job"
+    shutil.copytree(job, damaged)
+    logs = sorted(damaged.iterdir())
+    logs[2].write_bytes(logs[2].read_bytes().replace(b"TREE_GUARD", b"FREE_GUARD"))
+    logs[4].write_bytes(logs[4].read_bytes().replace(b'"frame_id": 0', b'"frame_id": "x"'))
+    together = ingest([damaged])
+    assert len(together.logs) == RANKS
+    assert any(f"{logs[2].name}: " in loss and "checksum" in loss for loss in together.losses)
+    assert any(
+        f"{logs[4].name}: " in loss and "could not be read" in loss for loss in together.losses
+    )
+    monkeypatch.setattr(job_module, "_TOGETHER", 1)
+    alone = ingest([damaged])
+    assert (together.logs, together.losses) == (alone.logs, alone.losses)
+
+
+def test_logs_are_read_together_up_to_a_size(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Found("trace", log, None, log, "") for log in sorted(job.iterdir())]
+    size = found[0].path.stat().st_size
+    other = Found("pickle", job, None, job, "")
+    monkeypatch.setattr(job_module, "_TOGETHER", 3 * size)
+    groups = job_module._together([found[0], other, *found[1:]])
+    assert groups == [[0, 2, 3], [1], [4, 5, 6]]
 
 
 def test_a_cluster_reads_remote_logs_where_they_lie(job: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -76,7 +77,7 @@ class LogRecords:
         self._frames: dict[tuple[int, int | None, int], int] = {}
 
     def read(self, record: Record | None, directory: Path) -> None:
-        """Takes one record, None if it cannot be decoded; `directory` is where payloads lie."""
+        """Takes one record, None if it cannot be decoded. Payloads lie in `directory`, a resolved path."""
         if record is None:
             self.undecodable += 1
             return
@@ -151,10 +152,11 @@ class LogRecords:
 
     def _payload(self, record: Record) -> str:
         if record.payload_filename:
-            path = (self._directory / record.payload_filename).resolve()
-            if path.is_relative_to(self._directory.resolve()):
+            path = os.path.realpath(os.path.join(self._directory, record.payload_filename))
+            if path.startswith(f"{self._directory}{os.sep}"):
                 try:
-                    return path.read_text("utf-8", errors="replace")
+                    with open(path, encoding="utf-8", errors="replace") as payload:
+                        return payload.read()
                 except OSError:
                     pass
         self.missing_payloads += 1
@@ -182,6 +184,7 @@ class LogRecords:
 def read_output(directory: Path) -> LogRecords:
     """Reads what `tlparse -o` wrote for one log, with a raw.jsonl (0.3.45 or later)."""
     records = LogRecords(Strings())
+    directory = directory.resolve()
     for record in read_records(directory / "raw.jsonl"):
         records.read(record, directory)
     return records
@@ -199,6 +202,7 @@ def read_parts(directories: Sequence[Path], processes: Sequence[Process]) -> lis
 
 def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Path]]:
     place = 0
+    directory = directory.resolve()
     for record in read_records(directory / "raw.jsonl"):
         if record is None:
             yield place, None, directory

@@ -31,7 +31,7 @@ RECORD = re.compile(
     rb"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{3,6} (?P<process>\d{1,20}) [^\n]{1,4096}?\.py:(?P<line>\d{1,9})\] "
     rb'(?P<json>\{)(?:"(?P<kind>\w{1,99})": ?(?:\{"name": ?"(?P<name>\w{1,99})")?)?'
 )
-_RANK = re.compile(rb'(?<=[}\]]), "rank": (\d{1,9})(?=[,}])')
+_RANK = re.compile(rb', "rank": (\d{1,9})(?=[,}])')
 _BLOCK = 4 << 20
 _PART = 8 << 20
 _MOST_PROCESSES = 256
