@@ -202,10 +202,22 @@ def read_parts(directories: Sequence[Path], processes: Sequence[Process]) -> lis
 
 def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Path]]:
     place = 0
+    configs: dict[str, str] = {}
     directory = directory.resolve()
     for record in read_records(directory / "raw.jsonl"):
         if record is None:
             yield place, None, directory
         elif record.string_table is None:
+            if metrics := record.compilation_metrics or record.bwd_compilation_metrics:
+                _restore(metrics, configs)
             place = record.lineno
             yield place, record, directory
+
+
+def _restore(metrics: Metrics, configs: dict[str, str]) -> None:
+    """Puts in the configurations that the prefilter left out; `configs` are the last ones of the part."""
+    for name in metrics.CONFIGS:
+        if text := getattr(metrics, name):
+            configs[name] = text
+        elif text == "":
+            setattr(metrics, name, configs.get(name))

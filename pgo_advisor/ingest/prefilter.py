@@ -32,6 +32,7 @@ RECORD = re.compile(
     rb'(?P<json>\{)(?:"(?P<kind>\w{1,99})": ?(?:\{"name": ?"(?P<name>\w{1,99})")?)?'
 )
 _RANK = re.compile(rb', "rank": (\d{1,9})(?=[,}])')
+_CONFIG = re.compile(rb'_config": "((?:\\.|[^"\\])+)"')
 _BLOCK = 4 << 20
 _PART = 8 << 20
 _MOST_PROCESSES = 256
@@ -73,7 +74,8 @@ class Prefilter:
 
     In them, the line number that a record gives for its writer is its `place` instead. A log can be of
     several processes, since a forked one goes on in its parent's file. Of ranks and string tables tlparse
-    takes just one for a file, so that these are kept here.
+    takes just one for a file, so that these are kept here. A configuration, which is most of what metrics
+    are, is an empty text where it is that of the metrics before, in the same part.
     """
 
     def __init__(self, logs: Sequence[Path], directory: Path) -> None:
@@ -226,7 +228,8 @@ class _Reading:
         if rank >= 0 and (told := _RANK.match(content, rank)):
             self._processes[process].rank = int(told[1])
             content = content[:rank] + content[told.end() :]
-        self._write(content[: match.start("line")] + number + content[match.end("line") :])
+        content = content[: match.start("line")] + number + content[match.end("line") :]
+        self._write(self._apart.shortened(content) if kind in _APART else content)
 
     def _process(self, id_: bytes) -> int | None:
         """The process of this id; None if the log names too many."""
@@ -291,6 +294,17 @@ class _Parts:
         self._number = 0
         self._file: BinaryIO | None = None
         self._complete: list[Path] = []
+        self._configs: dict[bytes, bytes] = {}
+
+    def shortened(self, metrics: bytes) -> bytes:
+        """Leaves out the configurations that are those of the last metrics in the part, by name."""
+        for name, text in self._configs.items():
+            metrics = metrics.replace(text, name + b': ""')
+        for match in _CONFIG.finditer(metrics):
+            start = metrics.rfind(b'"', 0, match.start())
+            name, text = metrics[start : match.start(1) - 3], metrics[start : match.end()]
+            self._configs[name] = text
+        return metrics
 
     def file(self) -> BinaryIO:
         """Where the next record goes."""
@@ -304,6 +318,7 @@ class _Parts:
         if self._file is not None:
             self._file.close()
             self._file = None
+            self._configs = {}
             self._complete.append(self._path)
             self._number += 1
 

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+import time
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from threading import Timer
 from typing import BinaryIO
 
 from packaging.version import Version
@@ -67,19 +69,25 @@ def run_tlparse(log: Path, output: Path, *, timeout: float, plain: bool = True) 
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
             )
             _running.add(process)
+            # wait(timeout) looks again after as long as a small log takes
+            start = time.monotonic()
+            timer = Timer(timeout, process.kill)
+            timer.start()
             try:
-                code = process.wait(timeout)
+                code = process.wait()
+                late = time.monotonic() - start >= timeout
             finally:
+                timer.cancel()
                 process.kill()
                 process.wait()
                 _running.discard(process)
             messages = _ends(stderr)
-    except subprocess.TimeoutExpired as error:
-        raise TlparseStopped(
-            f"tlparse was stopped after {timeout:g} s on {log}; give --tlparse-timeout a larger number"
-        ) from error
     except OSError as error:
         raise TlparseError(f"tlparse could not be run: {_why(error)}") from error
+    if late and code < 0:
+        raise TlparseStopped(
+            f"tlparse was stopped after {timeout:g} s on {log}; give --tlparse-timeout a larger number"
+        )
     if code < 0:
         raise TlparseStopped(f"tlparse was killed on {log} (signal {-code}); too little memory?")
     if code:

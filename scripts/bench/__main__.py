@@ -47,7 +47,11 @@ class Bench:
                 measures[what].append(run(place))
                 shutil.rmtree(place)
                 last = measures[what][-1]
-                click.echo(f"{name} {what}: {last.wall:.2f} s, {last.peak / 1e6:.0f} MB", err=True)
+                click.echo(
+                    f"{name} {what}: {last.wall:.2f} s ({last.own:.2f} s without a tlparse), "
+                    f"{last.peak / 1e6:.0f} MB",
+                    err=True,
+                )
         self.results[name] = {
             what: {
                 "runs": self.rounds,

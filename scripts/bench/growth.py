@@ -53,7 +53,7 @@ def _cases(folder: Path) -> Iterator[tuple[str, int, Path]]:
             log.writelines(recording.strings)
             log.writelines(islice(recording.copies(), compiles // 2))
         yield "compiles", compiles, folder / "trace.log"
-    for sources in (10, 100, 1000, 2500):
+    for sources in (10, 100, 1000, 5000):
         folder.mkdir()
         trace(SOURCES, folder, str(sources))
         yield "inputs of one function", sources, folder

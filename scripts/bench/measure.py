@@ -17,18 +17,18 @@ _EVERY = 0.02
 
 @dataclass(frozen=True)
 class Measure:
-    """Seconds and bytes; `tlparse` are the seconds in which at least one tlparse ran."""
+    """Seconds and bytes; `own` are the seconds in which no tlparse ran."""
 
     wall: float
     peak: float
-    tlparse: float
+    own: float
     exit_code: int
     output: str
 
 
 def measure(command: Sequence[str | Path]) -> Measure:
     """One run. Memory is the largest sum of resident sizes that was seen, looked at every 20 ms."""
-    peak = tlparse = 0.0
+    peak = own = 0.0
     start = last = time.perf_counter()
     with subprocess.Popen(
         list(map(str, command)),
@@ -47,12 +47,12 @@ def measure(command: Sequence[str | Path]) -> Measure:
             size, runs = _sum(process.pid)
             now = time.perf_counter()
             peak = max(peak, size)
-            tlparse += (now - last) * runs
+            own += (now - last) * (not runs)
             last = now
             time.sleep(_EVERY)
         wall = time.perf_counter() - start
         reader.join()
-    return Measure(wall, peak, tlparse, process.returncode, "".join(output))
+    return Measure(wall, peak, own, process.returncode, "".join(output))
 
 
 def _sum(process: int) -> tuple[float, bool]:
@@ -77,7 +77,7 @@ def middle(measures: Sequence[Measure]) -> Measure:
     return Measure(
         median(run.wall for run in measures),
         median(run.peak for run in measures),
-        median(run.tlparse for run in measures),
+        median(run.own for run in measures),
         0,
         measures[-1].output,
     )
