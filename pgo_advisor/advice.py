@@ -320,6 +320,7 @@ def _unbacked(
         plan.predictions[key].compiles.low
         - predictor.predict(marked, unbacked=pairs.keys()).compiles.low
         for key, predictor in plan.predictors.items()
+        if any(map(predictor.concerns, pairs))
     )
     if saves <= 0:
         return encode([], release), encode([], release), 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -93,7 +94,14 @@ def test_only_what_is_read_is_kept_as_it_was(trace: Trace, tmp_path: Path) -> No
             to.append(re.sub(rb"\.py:\d+\] ", b".py:%d] " % number, piece, count=1))
     assert 0 < len(wanted) < len(pieces) / 3
     assert [part.name for part in parts] == ["kept_0.log", "apart_0.log"]
-    assert [part.read_bytes() for part in parts] == [b"".join(wanted), b"".join(apart)]
+    assert parts[0].read_bytes() == b"".join(wanted)
+    # of configurations that come again is nothing left
+    for number, metrics in enumerate(apart[1:], 1):
+        for config in re.findall(rb'"\w+_config": "(?:[^"\\]|\\.)*"', apart[0]):
+            assert metrics.count(config) == 1
+            empty = config.partition(b": ")[0] + b': ""'
+            apart[number] = apart[number].replace(config, empty)
+    assert parts[1].read_bytes() == b"".join(apart)
 
 
 def lines(content: bytes) -> Iterator[bytes]:
@@ -190,6 +198,47 @@ def test_processes_come_in_the_order_of_their_first_records(tmp_path: Path) -> N
     )
     prefilter, _ = filtered([log], tmp_path / "parts")
     assert [process.id for process in prefilter.processes] == ["2", "1", "3"]
+
+
+def test_a_configuration_is_left_out_where_it_is_that_of_the_metrics_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = 'V0101 00:00:00.000 7 torch/x.py:1] {{"compilation_metrics": {{{}}}, '
+    line += '"frame_id": {}, "frame_compile_id": 0}}\n'
+    first, other = '{\\"a\\": \\"\\\\\\\\\\"}', '{\\"a\\": 1}'
+    given = [
+        {"dynamo_config": first, "inductor_config": other, "co_name": "f"},
+        {"dynamo_config": first, "inductor_config": other},
+        {"dynamo_config": other, "inductor_config": first},
+        {"dynamo_config": other, "inductor_config": other},
+        {"co_name": "g"},
+        {"dynamo_config": first, "inductor_config": other},
+    ]
+    log = tmp_path / "log"
+    log.write_text(
+        "".join(
+            line.format(", ".join(f'"{name}": "{text}"' for name, text in each.items()), number)
+            for number, each in enumerate(given)
+        )
+    )
+    for size in (8 << 20, 200):
+        monkeypatch.setattr(module, "_PART", size)
+        folder = tmp_path / str(size)
+        prefilter, parts = filtered([log], folder / "parts")
+        text = "".join(part.read_text() for part in parts)
+        if size > 200:
+            assert text.count('_config": ""') == 4
+        for part in parts:
+            run_tlparse(part, folder / part.stem, timeout=60)
+        (records,) = read_parts([folder / part.stem for part in parts], prefilter.processes)
+        found = [compile_.metrics for compile_ in records.compiles]
+        assert [(each.dynamo_config, each.inductor_config) for each in found if each] == [
+            tuple(
+                json.loads(f'"{each[name]}"') if name in each else None
+                for name in ("dynamo_config", "inductor_config")
+            )
+            for each in given
+        ]
 
 
 STRING = 'V0101 00:00:00.000 {} torch/x.py:1] {{"str": ["/app/{}.py", {}]}}\n'

@@ -168,12 +168,11 @@ class Finder:
 
     def _different(self, items: Iterable[Found]) -> Iterator[Found]:
         """Without copies, as of a log beside its gzip."""
-        items = list(items)
-        sizes = Counter(map(_size, items))
+        starts = [(item, _size_and_start(item)) for item in items]
+        alike = Counter(start for _, start in starts)
         first: dict[object, Found] = {}
-        for item in items:
-            alike = _size(item)
-            same = first.setdefault((alike, _digest(item)), item) if sizes[alike] > 1 else item
+        for item, start in starts:
+            same = first.setdefault((start, _digest(item)), item) if alike[start] > 1 else item
             if item.path.is_dir() or same is item:
                 yield item
             else:
@@ -255,8 +254,12 @@ def _head(path: Path) -> bytes:
         return file.read(_HEAD)
 
 
-def _size(item: Found) -> tuple[Kind, int]:
-    return item.kind, 0 if item.path.is_dir() else item.path.stat().st_size
+def _size_and_start(item: Found) -> tuple[Kind, int, bytes]:
+    """With the first bytes, where the logs of ranks that did the same differ by times and process ids."""
+    if item.path.is_dir():
+        return item.kind, 0, b""
+    with item.path.open("rb") as file:
+        return item.kind, os.fstat(file.fileno()).st_size, file.read(4096)
 
 
 def _digest(item: Found) -> bytes:

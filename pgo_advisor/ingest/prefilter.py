@@ -32,7 +32,7 @@ RECORD = re.compile(
     rb'(?P<json>\{)(?:"(?P<kind>\w{1,99})": ?(?:\{"name": ?"(?P<name>\w{1,99})")?)?'
 )
 _RANK = re.compile(rb', "rank": (\d{1,9})(?=[,}])')
-_CONFIG = re.compile(rb'_config": "((?:\\.|[^"\\])+)"')
+_CONFIG = re.compile(rb'(_config"): "(?:\\.|[^"\\])+"')
 _BLOCK = 4 << 20
 _PART = 8 << 20
 _MOST_PROCESSES = 256
@@ -82,8 +82,9 @@ class Prefilter:
         """The parts go into `directory`, which must not exist."""
         self._logs = logs
         self._directory = directory
-        self._kept = _Parts(directory, "kept")
-        self._apart = _Parts(directory, "apart")
+        self._complete: list[Path] = []
+        self._kept = _Parts(directory / "kept", self._complete)
+        self._apart = _Parts(directory / "apart", self._complete)
         self._records = 0
         self.processes: list[Process] = []
         """In the order of their first records, by log."""
@@ -103,16 +104,15 @@ class Prefilter:
                     )
                     for content, begins in _segments(file, size):
                         reading.take(content, begins=begins)
-                        yield from self._kept.complete()
-                        yield from self._apart.complete()
+                        while self._complete:
+                            yield self._complete.pop()
                     file.seek(max(0, size - 1))
                     self.losses.append(reading.losses(cut=file.read(1) != b"\n"))
                     self._records = reading.records
         finally:
             self._kept.close()
             self._apart.close()
-        yield from self._kept.complete()
-        yield from self._apart.complete()
+        yield from self._complete
 
 
 def _segments(log: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
@@ -286,25 +286,14 @@ class _Reading:
 
 
 class _Parts:
-    """Files of about `_PART` bytes."""
+    """Files of about `_PART` bytes, which go into `complete` when they are."""
 
-    def __init__(self, directory: Path, name: str) -> None:
-        self._directory = directory
-        self._name = name
+    def __init__(self, place: Path, complete: list[Path]) -> None:
+        self._place = place
+        self._complete = complete
         self._number = 0
         self._file: BinaryIO | None = None
-        self._complete: list[Path] = []
         self._configs: dict[bytes, bytes] = {}
-
-    def shortened(self, metrics: bytes) -> bytes:
-        """Leaves out the configurations that are those of the last metrics in the part, by name."""
-        for name, text in self._configs.items():
-            metrics = metrics.replace(text, name + b': ""')
-        for match in _CONFIG.finditer(metrics):
-            start = metrics.rfind(b'"', 0, match.start())
-            name, text = metrics[start : match.start(1) - 3], metrics[start : match.end()]
-            self._configs[name] = text
-        return metrics
 
     def file(self) -> BinaryIO:
         """Where the next record goes."""
@@ -314,6 +303,17 @@ class _Parts:
             self._file = self._path.open("wb")
         return self._file
 
+    def shortened(self, metrics: bytes) -> bytes:
+        """Leaves out the configurations that are those of the last metrics in the part, by name."""
+        for name, text in self._configs.items():
+            start = metrics.find(name)
+            if metrics.startswith(text, start):
+                metrics = b'%s%s: ""%s' % (metrics[:start], name, metrics[start + len(text) :])
+        for match in _CONFIG.finditer(metrics):
+            start = metrics.rfind(b'"', 0, match.start())
+            self._configs[metrics[start : match.end(1)]] = metrics[start : match.end()]
+        return metrics
+
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
@@ -322,11 +322,6 @@ class _Parts:
             self._complete.append(self._path)
             self._number += 1
 
-    def complete(self) -> Iterator[Path]:
-        """Those that were completed since this was last asked."""
-        complete, self._complete = self._complete, []
-        return iter(complete)
-
     @property
     def _path(self) -> Path:
-        return self._directory / f"{self._name}_{self._number}.log"
+        return self._place.with_name(f"{self._place.name}_{self._number}.log")
