@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pgo_advisor.guarding import Marked, is_contiguous, is_marked
-from pgo_advisor.history import Call, Pair
+from pgo_advisor.history import Call
 
 if TYPE_CHECKING:
     from pgo_advisor.predict import Graph, Predictor
@@ -21,6 +21,8 @@ def doubts(
         yield "replaying the recorded run does not give its recorded compiles", avoided
     if trusted:
         yield "sizes that would share a graph were never symbols together", trusted
+    if apart := len(broken_apart(graphs)):
+        yield "of calls that would share a graph, one broke it and another did not", apart
     if fixed := len(
         {
             (number, pair)
@@ -64,6 +66,8 @@ def doubts(
         yield "console text names only the first input that differed, others may vary", avoided
     if _aliases_vary(replay.calls):
         yield "a tensor that varies is recorded under another name only", max(1, avoided)
+    if replay.after_break:
+        yield "more calls may reach it, from a graph that breaks where another one does not", None
     if replay.after_limit:
         yield "more calls may reach it once the function before it hits no limit", None
     if any(call.outcome == "limit" for call in replay.frame.calls):
@@ -79,24 +83,37 @@ def _aliases_vary(calls: Sequence[Call]) -> bool:
 
 
 def _padded_on_trust(calls: Sequence[Call], graphs: Sequence[Graph]) -> int:
-    """How many contiguous calls share a graph of a padded tensor that was never compiled as one."""
-    shown = {
-        source
+    """How many contiguous calls share a graph of a padded tensor that was never compiled as one.
+
+    Only a compile in which the same dims were symbols shows the guards: between constants they are settled.
+    """
+    shown = [
+        (source, call.symbolic)
         for call in calls
         for source, tensor in call.tensors.items()
         if not is_contiguous(tensor)
-        and any(Pair(source, dim) in call.symbolic for dim in range(len(tensor.size)))
-    }
+    ]
     return sum(
         any(
             source in call.tensors
-            and source not in shown
             and not is_contiguous(tensor)
             and is_contiguous(call.tensors[source])
+            and not any(
+                source == other
+                and {pair for pair in graph.dynamic if pair.source == source} <= symbols
+                for other, symbols in shown
+            )
             for source, tensor in graph.founder.tensors.items()
         )
         for graph in graphs
         for call in graph.calls[1:]
+    )
+
+
+def broken_apart(graphs: Sequence[Graph]) -> tuple[Call, ...]:
+    """Calls that share a graph though their own broke elsewhere: at a symbol, or in another branch."""
+    return tuple(
+        call for graph in graphs for call in graph.calls[1:] if call.breaks != graph.founder.breaks
     )
 
 

@@ -138,8 +138,9 @@ def is_marked(name: str, call: Call, marked: Marked) -> bool:
 
 
 def paths_agree(founder: Call, call: Call, varying: Collection[Pair]) -> bool:
-    """Different graphs from the same symbols are different branches."""
-    if founder.path is None or call.path is None or founder.path == call.path:
+    """Different graphs, or graph breaks, with the same symbols are different branches."""
+    known = founder.path is not None and call.path is not None
+    if founder.breaks == call.breaks and (founder.path == call.path or not known):
         return True
     return {pair for pair in varying if pair in founder.symbolic} != {
         pair for pair in varying if pair in call.symbolic

@@ -64,6 +64,8 @@ class Call:
     path: str | None
     partial: bool = False
     """Recorded by console text: only what reasons name is known of its inputs."""
+    breaks: set[tuple[str | None, int | None]] = field(default_factory=set)
+    """Where it broke the graph, as file and line."""
     failure: str | None = None
     """The exception that ended the compile, first line."""
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -185,6 +187,8 @@ class Frame:
     settings: frozenset[str]
     called_from_compiled: bool
     calls: list[Call]
+    caller_known: bool = False
+    """Whether the user's statement that called it is; of what compiled code calls, it may not be."""
 
     @property
     def location(self) -> tuple[str, int, str]:
@@ -221,8 +225,11 @@ def frames_of(tables: Tables) -> list[Frame]:
                 calls=[],
             )
         frame.calls.append(call)
+        frame.caller_known = frame.caller_known or row["call_file"] is not None
     _add_inputs(calls, tables)
     _add_guards(calls, tables)
+    for row in rows(tables.graph_breaks):
+        calls[row["compile"]].breaks.add((row["user_file"], row["user_line"]))
     return list(frames.values())
 
 

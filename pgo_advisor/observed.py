@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pgo_advisor.automatic import AutomaticDynamic
 from pgo_advisor.history import Call, Pair, pair_of
 
 
@@ -52,15 +53,20 @@ def pinned_pairs(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozense
 def given_pairs(calls: Sequence[Call]) -> frozenset[Pair]:
     """Pairs that were symbols in every compile that had them, from the first on: listed, profiled before.
 
-    A mark on the tensor of one call explains a symbol there and no more.
+    A mark on the tensor of one call explains a symbol there and no more; two sizes explain those after them.
     """
+    automatic = AutomaticDynamic(())
     always: dict[Pair, bool] = {}
+    unexplained: set[Pair] = set()
     for call in calls:
+        explained = automatic.dynamic(call) | call.marked
         for pair in [*pairs(call), *(Pair(source, None) for source in call.scalars)]:
             special = pair.dim is not None and call.value(pair) in (0, 1)
             if not special and pair not in call.marked:
                 always[pair] = always.get(pair, True) and pair in call.symbolic
-    return frozenset(pair for pair, symbolic in always.items() if symbolic)
+                if pair in call.symbolic and pair not in explained:
+                    unexplained.add(pair)
+    return frozenset(pair for pair in unexplained if always[pair])
 
 
 def never_automatic(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozenset[Pair]:

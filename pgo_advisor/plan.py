@@ -106,6 +106,9 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
         for frame in frames
         if any(call.outcome == "limit" for call in frame.calls)
     }
+    breaking = [
+        frame for frame in frames if len({frozenset(call.breaks) for call in frame.calls}) > 1
+    ]
     predictors = {
         frame.key: Predictor(
             frame,
@@ -113,6 +116,12 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
             after_limit=any(
                 (frame.log, frame.file) == (log, file) and frame.name.startswith(prefix)
                 for log, file, prefix in limited
+            ),
+            after_break=any(
+                other.log == frame.log
+                and other is not frame
+                and (frame.called_from_compiled or not frame.caller_known)
+                for other in breaking
             ),
         )
         for frame in frames

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pgo_advisor.automatic import AutomaticDynamic
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.decisions import installed_decisions
-from pgo_advisor.doubts import doubts, on_trust
+from pgo_advisor.doubts import broken_apart, doubts, on_trust
 from pgo_advisor.guarding import (
     SIZE_CAUSES,
     Marked,
@@ -93,7 +93,8 @@ class Prediction:
     reasons: tuple[str, ...]
     graphs: tuple[Graph, ...] = field(repr=False)
     trusted: tuple[Call, ...] = field(repr=False)
-    """Calls that share a graph on trust: what varies among its calls was never symbolic at once."""
+    """Calls that share a graph on trust: what varies among its calls was never symbolic at once, or their own
+    graphs broke elsewhere."""
 
 
 class Predictor:
@@ -101,13 +102,19 @@ class Predictor:
 
     `seen` are pairs that were symbols in the same code elsewhere, as on another rank: what the code does
     with such a symbol is known then. `after_limit`: the frame goes on where another breaks that hit the
-    recompile limit.
+    recompile limit; `after_break`: where another breaks in some of its graphs only.
     """
 
     def __init__(
-        self, frame: Frame, seen: Collection[Pair] = (), *, after_limit: bool = False
+        self,
+        frame: Frame,
+        seen: Collection[Pair] = (),
+        *,
+        after_limit: bool = False,
+        after_break: bool = False,
     ) -> None:
         self.after_limit = after_limit
+        self.after_break = after_break
         self.frame = frame
         self.calls = [
             call for call in frame.calls if call.tensors or call.scalars or call.structure
@@ -140,7 +147,8 @@ class Predictor:
         further = [more for _, more in doubted]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
         reasons = tuple(reason for reason, _ in doubted)
-        return Prediction(Range(low, high), reasons, tuple(graphs), trusted)
+        unsure = (*trusted, *broken_apart(graphs))
+        return Prediction(Range(low, high), reasons, tuple(graphs), unsure)
 
     def concerns(self, pair: Pair) -> bool:
         """Whether declaring the pair can change anything in this frame."""
