@@ -119,3 +119,13 @@ class Measured:
     torch_version: str | None
     when: str
     """UTC, ISO 8601."""
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the advice is not to be used as it stands."""
+        return self.outcome in (
+            Outcome.broke,
+            Outcome.differs,
+            Outcome.costs_more,
+            Outcome.no_help,
+        )

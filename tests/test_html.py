@@ -11,13 +11,14 @@ from html.parser import HTMLParser
 
 import pytest
 from conftest import Trace
-from hostile import TEXTS, hostile
+from hostile import TEXTS, hostile, measured
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.dynamic_sources import Entry, ListEntry, SourceList
+from pgo_advisor.measured import Outcome, Way
 from pgo_advisor.render.charts import FIRST, CompileRow, sizes, ticks, timeline
 from pgo_advisor.render.templates import short
 
@@ -344,3 +345,30 @@ def test_shortened_text_is_safe_and_short(text: str, most: int) -> None:
     assert {tag for tag, _ in page.elements} <= {"span"}
     if len(text) > most:
         assert "title" in page.attributes("span")[0]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "tried", "said"),
+    [
+        (Outcome.broke, True, "What was tried, and is not to be used as it stands"),
+        (Outcome.no_help, True, "What was tried, and is not to be used as it stands"),
+        (Outcome.broke, False, "What the run without advice shows; this was not tried"),
+        (Outcome.held, True, None),
+        (Outcome.less_than_predicted, True, None),
+    ],
+)
+def test_advice_that_was_rejected_is_not_offered_without_a_word(
+    analysis: Analyses, outcome: Outcome, tried: bool, said: str | None
+) -> None:
+    result = analysis("2.13.0", "s01_batch_dim")
+    run = replace(
+        measured(["x"]),
+        outcome=outcome,
+        way=Way.list,
+        dynamic_sources=result.dynamic_sources if tried else "L['other']",
+    )
+    result = replace(result, measured=run)
+    for text in (result.to_html(), result.to_markdown(), result.to_text(width=200)):
+        assert ("not to be used as it stands" in text) == (said is not None and tried)
+        assert ("was not tried" in text) == (said is not None and not tried)
+        assert said is None or said in text

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import Trace, recorded
+from conftest import TESTS, Trace, recorded
 
 from pgo_advisor.errors import InputError, OutputError, TlparseError
 from pgo_advisor.ingest import tlparse
@@ -318,3 +318,10 @@ def test_a_signal_leaves_nothing_behind(
             ["ps", "-o", "args", "--ppid", str(running.pid)], capture_output=True
         ).stdout
     )
+
+
+def test_reports_of_tlparse_need_a_trace(tmp_path: Path) -> None:
+    profile = TESTS / "fixtures" / "pgo" / "2.13.0" / "code_state_s02_batch_and_seq_None_.pkl"
+    read = ingest([profile], full=tmp_path / "kept")
+    assert "No log of a trace is here" in " ".join(read.notes)
+    assert not (tmp_path / "kept").exists()

@@ -203,7 +203,7 @@ def test_processes_come_in_the_order_of_their_first_records(tmp_path: Path) -> N
 def test_a_configuration_is_left_out_where_it_is_that_of_the_metrics_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = 'V0101 00:00:00.000 7 torch/x.py:1] {{"compilation_metrics": {{{}}}, '
+    line = 'V0101 00:00:00.000000 7 torch/x.py:1] {{"compilation_metrics": {{{}}}, '
     line += '"frame_id": {}, "frame_compile_id": 0}}\n'
     first, other = '{\\"a\\": \\"\\\\\\\\\\"}', '{\\"a\\": 1}'
     given = [

@@ -7,7 +7,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,36 +76,14 @@ def ingest(
             ],
             job,
         )
-        if any(item.kind in {"trace", "remote"} for item in found):
+        traces = [item for item in found if item.kind in {"trace", "remote"}]
+        if traces:
             find_tlparse()
-        reports = None if full is None else stack.enter_context(new_directory(full))
-        read: dict[int, list[Read]] = {}
-        failures: dict[int, PgoAdvisorError] = {}
-        progress(0, len(found))
-        groups = [[number] for number in range(len(found))] if full else _together(found)
-        while groups:
-            tasks = [
-                Task(
-                    tuple(found[number] for number in group),
-                    limits,
-                    timeout=timeout,
-                    at_once=max(1, cores() // len(groups)),
-                    scratch=None if cluster else temporary,
-                    report=reports and reports / f"log_{group[0]}",
-                )
-                for group in groups
-            ]
-            again = []
-            for number, result in run_tasks(tasks, cluster):
-                group = groups[number]
-                if not isinstance(result, PgoAdvisorError):
-                    read.update(zip(group, result, strict=True))
-                elif len(group) == 1:
-                    failures[group[0]] = result
-                else:
-                    again += [[alone] for alone in group]
-                progress(len(read) + len(failures), len(found))
-            groups = again
+        elif full:
+            remarks = [*remarks, "No log of a trace is here of which tlparse could write a report."]
+        reports = stack.enter_context(new_directory(full)) if full and traces else None
+        task = Task((), limits, timeout, at_once=1, scratch=None if cluster else temporary)
+        read, failures = _read_all(found, task, reports, cluster, progress)
     logs = [log for number in sorted(read) for log in read[number]]
     if not logs:
         if failures:
@@ -127,6 +105,46 @@ def ingest(
             if (page := Path(full or ".", f"log_{number}", "index.html")).exists()
         ],
     )
+
+
+def _read_all(
+    found: Sequence[Found],
+    task: Task,
+    reports: Path | None,
+    cluster: str | None,
+    progress: Callable[[int, int], None],
+) -> tuple[dict[int, list[Read]], dict[int, PgoAdvisorError]]:
+    """What each input gave, by its number, or why it failed; what fails of several is read again alone.
+
+    `task` says how each is read.
+    """
+    read: dict[int, list[Read]] = {}
+    failures: dict[int, PgoAdvisorError] = {}
+    progress(0, len(found))
+    groups = [[number] for number in range(len(found))] if reports else _together(found)
+    while groups:
+        at_once = max(1, cores() // len(groups))
+        tasks = [
+            replace(
+                task,
+                items=tuple(found[number] for number in group),
+                at_once=at_once,
+                report=reports and reports / f"log_{group[0]}",
+            )
+            for group in groups
+        ]
+        again = []
+        for number, result in run_tasks(tasks, cluster):
+            group = groups[number]
+            if not isinstance(result, PgoAdvisorError):
+                read.update(zip(group, result, strict=True))
+            elif len(group) == 1:
+                failures[group[0]] = result
+            else:
+                again += [[alone] for alone in group]
+            progress(len(read) + len(failures), len(found))
+        groups = again
+    return read, failures
 
 
 def _together(found: Sequence[Found]) -> list[list[int]]:

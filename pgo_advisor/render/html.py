@@ -14,7 +14,7 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.history import rows
 from pgo_advisor.render import charts
 from pgo_advisor.render.charts import FIRST, CompileRow
-from pgo_advisor.render.measured import sentences, table
+from pgo_advisor.render.measured import caution, sentences, table
 from pgo_advisor.render.report import (
     VERDICTS,
     alike,
@@ -98,6 +98,7 @@ def render_html(
             first=FIRST,
             rules=RULES,
             version=pgo_advisor.__version__,
+            caution=caution(analysis),
             measured_rows=table(measured)[:_MOST_MEASURED] if measured else [],
             measured_sentences=list(sentences(measured))[1:] if measured else [],
         )

@@ -10,7 +10,7 @@ from pgo_advisor.findings import Finding, FrameReport, Recompile, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.measured import Measured
 from pgo_advisor.render.markdown_text import code, fenced, prose
-from pgo_advisor.render.measured import TOTALS, sentences, table
+from pgo_advisor.render.measured import TOTALS, caution, sentences, table
 from pgo_advisor.render.report import (
     VERDICTS,
     Alike,
@@ -92,6 +92,8 @@ def _answer(analysis: Analysis, patched: str, *, snippet: bool) -> Iterator[str]
     if _length(export + code) > _MOST_ADVICE:
         command = "patch` prints the changes" if patched else "snippet` prints the statements"
         code = f"Too long for a comment: `pgo-advisor {command}.\n"
+    if export + code and (warning := caution(analysis)):
+        yield f"**{warning}:**\n\n"
     yield export and f"{export}\n"
     yield from _frames(analysis.frames)
     yield code and f"{code}\n"

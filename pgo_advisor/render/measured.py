@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pgo_advisor.measured import Measured, Outcome, Side, Spread, Way
+from pgo_advisor.measured import Measured, Side, Spread, Way
 from pgo_advisor.render.text import count, duration, one_line, span
+
+if TYPE_CHECKING:
+    from pgo_advisor.analysis import Analysis
 
 TOTALS = 5
 """Rows of the table that are about the whole program."""
 
 
 _AND = " and "
-_REJECTED = (Outcome.broke, Outcome.differs, Outcome.costs_more, Outcome.no_help)
 
 
 class Row(NamedTuple):
@@ -37,9 +39,18 @@ def headline(measured: Measured) -> str:
 
 def verdict(measured: Measured) -> str:
     """Whether the advice held, without recorded text."""
-    rejected = measured.outcome in _REJECTED
     what = "The advice, as marks" if measured.way is Way.mark else "The advice"
-    return f"{what}: {measured.why}.{' Do not use it as it stands.' if rejected else ''}"
+    return f"{what}: {measured.why}.{' Do not use it as it stands.' if measured.rejected else ''}"
+
+
+def caution(analysis: Analysis) -> str:
+    """What stands before the advice where other advice, or this, was rejected; else empty."""
+    measured = analysis.measured
+    if measured is None or not measured.rejected:
+        return ""
+    if measured.way is Way.list and measured.dynamic_sources != analysis.dynamic_sources:
+        return "What the run without advice shows; this was not tried"
+    return "What was tried, and is not to be used as it stands"
 
 
 def table(measured: Measured) -> list[Row]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.findings import Advice, FrameReport, Recompile, Remedy, Verdict
 from pgo_advisor.measured import Measured, Outcome
-from pgo_advisor.render.measured import headline, sentences
+from pgo_advisor.render.measured import caution, headline, sentences
 from pgo_advisor.render.measured import table as measured_table
 from pgo_advisor.render.report import processes
 from pgo_advisor.render.text import (
@@ -72,6 +72,8 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
                 f"{span(totals.predicted)}{seconds} (predicted, not measured)."
             )
         yield Text()
+        if warning := caution(analysis):
+            yield Text(f"{warning}:", style="bold red")
         if analysis.dynamic_sources:
             yield Text(analysis.env("shell").rstrip(), style="bold green", no_wrap=True)
             yield Text()
