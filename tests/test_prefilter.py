@@ -293,3 +293,14 @@ def test_a_part_tells_of_each_record_whose_it_is(tmp_path: Path) -> None:
     other.write_bytes(record("dynamo_start"))
     _, (part,) = filtered([one, other], tmp_path / "parts")
     assert re.findall(r"py:(\d+)\]", part.read_text()) == [str(place(1, 2)), str(place(2, 3))]
+
+
+@pytest.mark.parametrize("lost", [1, 30, 60, 90])
+def test_a_log_that_is_cut_leaves_the_next_one_alone(tmp_path: Path, lost: int) -> None:
+    cut, other = tmp_path / "cut", tmp_path / "other"
+    cut.write_bytes((record("dynamo_start") + record("describe_source", payload="x" * 20))[:-lost])
+    other.write_bytes(record("dynamo_start", process=8))
+    prefilter, (part,) = filtered([cut, other], tmp_path / "parts")
+    assert "the log ends within a line" in prefilter.losses[0]
+    last = part.read_text().splitlines()[-1]
+    assert re.sub(r"py:\d+", "py:1", last) + "\n" == record("dynamo_start", process=8).decode()

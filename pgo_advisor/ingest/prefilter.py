@@ -107,7 +107,7 @@ class Prefilter:
                         while self._complete:
                             yield self._complete.pop()
                     file.seek(max(0, size - 1))
-                    self.losses.append(reading.losses(cut=file.read(1) != b"\n"))
+                    self.losses.append(reading.end(cut=file.read(1) != b"\n"))
                     self._records = reading.records
         finally:
             self._kept.close()
@@ -179,6 +179,8 @@ class _Reading:
         """The beginning of a record whose first line has not ended."""
         self._file: BinaryIO | None = None
         """Where the record that is being read goes; None if nowhere."""
+        self._open: BinaryIO | None = None
+        """A file that ends within a line."""
         self._in_junk = False
         """Whether the line that is being read is no record's."""
 
@@ -256,13 +258,14 @@ class _Reading:
         return True
 
     def _write(self, content: bytes) -> None:
-        if self._file is None:
+        if self._file is None or not content:
             return
         try:
             content.decode()
         except UnicodeDecodeError:
             content = b"".join(self._sound(content.splitlines(keepends=True)))
         self._file.write(content)
+        self._open = None if content.endswith(b"\n") else self._file
 
     def _sound(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         for line in lines:
@@ -270,9 +273,12 @@ class _Reading:
             self._replaced += fixed != line
             yield fixed
 
-    def losses(self, *, cut: bool) -> list[str]:
-        """What was lost, in sentences, when all was taken."""
+    def end(self, *, cut: bool) -> list[str]:
+        """What was lost, in sentences, when all was taken. `cut`: the log's last line has no end."""
         self._flush()
+        if self._open is not None:
+            # another log may follow in the part
+            self._open.write(b"\n")
         losses = ["the log ends within a line"] if cut else []
         if self._replaced:
             losses.append(
