@@ -262,3 +262,11 @@ def test_the_list_in_force_stays(trace: Trace, tmp_path: Path) -> None:
     result = run("env", log, "--format", "value")
     assert result.stdout == "L['a']:0,L['x']:0\n"
     assert "stays in the list" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--tlparse-timeout", "--unpack-limit"])
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
+def test_numbers_that_are_no_limit(trace: Trace, option: str, value: str) -> None:
+    done = run("analyze", option, value, trace("2.13.0", "s01_batch_dim"))
+    assert done.exit_code == 2
+    assert value in done.stderr

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pgo_advisor.ingest import prefilter as module
 from pgo_advisor.ingest.collect import read_output, read_parts
 from pgo_advisor.ingest.prefilter import Prefilter, place
-from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS, StackFrame
+from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS, Metrics, StackFrame
 from pgo_advisor.ingest.rows import LogRows, log_rows
 from pgo_advisor.ingest.tlparse import run_tlparse
 
@@ -45,7 +45,7 @@ def read_filtered(logs: Sequence[Path], directory: Path) -> list[LogRows]:
     for part in parts:
         outputs.append(directory / part.stem)
         run_tlparse(part, outputs[-1], timeout=60)
-    return [log_rows(each) for each in read_parts(outputs, prefilter.processes) if each.compiles]
+    return [log_rows(each) for each in read_parts(outputs, prefilter) if each.compiles]
 
 
 @pytest.mark.parametrize("version", ["2.7.1", "2.13.0", "2.15.0"])
@@ -95,12 +95,12 @@ def test_only_what_is_read_is_kept_as_it_was(trace: Trace, tmp_path: Path) -> No
     assert 0 < len(wanted) < len(pieces) / 3
     assert [part.name for part in parts] == ["kept_0.log", "apart_0.log"]
     assert parts[0].read_bytes() == b"".join(wanted)
-    # of configurations that come again is nothing left
-    for number, metrics in enumerate(apart[1:], 1):
-        for config in re.findall(rb'"\w+_config": "(?:[^"\\]|\\.)*"', apart[0]):
-            assert metrics.count(config) == 1
-            empty = config.partition(b": ")[0] + b': ""'
-            apart[number] = apart[number].replace(config, empty)
+    numbers = {b"compiler": b"0", b"dynamo": b"1", b"inductor": b"2", b"functorch": b"3"}
+    for name, number in numbers.items():
+        config = rb'("%s_config": )"(?:[^"\\]|\\.)*"' % name
+        replaced = [re.subn(config, rb'\1"@%s"' % number, each) for each in apart]
+        assert all(found == 1 for _, found in replaced)
+        apart = [each for each, _ in replaced]
     assert parts[1].read_bytes() == b"".join(apart)
 
 
@@ -200,45 +200,87 @@ def test_processes_come_in_the_order_of_their_first_records(tmp_path: Path) -> N
     assert [process.id for process in prefilter.processes] == ["2", "1", "3"]
 
 
-def test_a_configuration_is_left_out_where_it_is_that_of_the_metrics_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    line = 'V0101 00:00:00.000000 7 torch/x.py:1] {{"compilation_metrics": {{{}}}, '
-    line += '"frame_id": {}, "frame_compile_id": 0}}\n'
-    first, other = '{\\"a\\": \\"\\\\\\\\\\"}', '{\\"a\\": 1}'
-    given = [
-        {"dynamo_config": first, "inductor_config": other, "co_name": "f"},
-        {"dynamo_config": first, "inductor_config": other},
-        {"dynamo_config": other, "inductor_config": first},
-        {"dynamo_config": other, "inductor_config": other},
-        {"co_name": "g"},
-        {"dynamo_config": first, "inductor_config": other},
-    ]
-    log = tmp_path / "log"
-    log.write_text(
+METRICS = (
+    'V0101 00:00:00.000000 7 torch/x.py:1] {{"compilation_metrics": {{{}}}, '
+    '"frame_id": {}, "frame_compile_id": 0}}\n'
+)
+
+
+def metrics(directory: Path, given: list[dict[str, str]]) -> tuple[list[Metrics], str]:
+    """What is read of metrics with the given JSON texts, and what tlparse read."""
+    log = directory / "log"
+    log.write_bytes(
         "".join(
-            line.format(", ".join(f'"{name}": "{text}"' for name, text in each.items()), number)
+            METRICS.format(", ".join(f'"{name}": {text}' for name, text in each.items()), number)
             for number, each in enumerate(given)
-        )
+        ).encode("latin-1")
     )
-    for size in (8 << 20, 200):
-        monkeypatch.setattr(module, "_PART", size)
-        folder = tmp_path / str(size)
-        prefilter, parts = filtered([log], folder / "parts")
-        text = "".join(part.read_text() for part in parts)
-        if size > 200:
-            assert text.count('_config": ""') == 4
-        for part in parts:
-            run_tlparse(part, folder / part.stem, timeout=60)
-        (records,) = read_parts([folder / part.stem for part in parts], prefilter.processes)
-        found = [compile_.metrics for compile_ in records.compiles]
-        assert [(each.dynamo_config, each.inductor_config) for each in found if each] == [
-            tuple(
-                json.loads(f'"{each[name]}"') if name in each else None
-                for name in ("dynamo_config", "inductor_config")
-            )
-            for each in given
-        ]
+    prefilter, parts = filtered([log], directory / "parts")
+    for part in parts:
+        run_tlparse(part, directory / part.stem, timeout=60)
+    (records,) = read_parts([directory / part.stem for part in parts], prefilter)
+    return (
+        [compile_.metrics for compile_ in records.compiles if compile_.metrics],
+        "".join(part.read_text() for part in parts),
+    )
+
+
+ONE, OTHER = r'"{\"a\": \"\\\\\"}"', r'"{\"a\": 1}"'
+
+
+@pytest.mark.parametrize("size", [200, 8 << 20])
+def test_each_configuration_is_written_down_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(module, "_PART", size)
+    given = [
+        {"dynamo_config": ONE, "inductor_config": OTHER, "co_name": '"f"'},
+        {"dynamo_config": ONE, "inductor_config": OTHER},
+        {"dynamo_config": OTHER, "inductor_config": ONE},
+        {"dynamo_config": OTHER, "inductor_config": '""'},
+        {"co_name": '"g"'},
+        {"dynamo_config": '"@0"', "inductor_config": "null"},
+        {"dynamo_config": ONE, "inductor_config": OTHER},
+    ]
+    found, kept = metrics(tmp_path, given)
+    assert [(each.dynamo_config, each.inductor_config) for each in found] == [
+        tuple(json.loads(each.get(f"{name}_config", "null")) for name in ("dynamo", "inductor"))
+        for each in given
+    ]
+    assert ONE not in kept
+    assert OTHER not in kept
+
+
+def test_metrics_that_are_lost_take_no_configuration_with_them(tmp_path: Path) -> None:
+    given = [
+        {"dynamo_config": ONE},
+        {"dynamo_config": OTHER, "inductor_config": ONE, "co_name": '"\0"'},
+        {"dynamo_config": OTHER, "inductor_config": ONE},
+    ]
+    found, _ = metrics(tmp_path, given)
+    assert [(each.dynamo_config, each.inductor_config) for each in found] == [
+        (json.loads(ONE), None),
+        (json.loads(OTHER), json.loads(ONE)),
+    ]
+
+
+def test_configurations_that_are_not_sound(tmp_path: Path) -> None:
+    given = [
+        {"dynamo_config": '"\xff"'},
+        {"dynamo_config": '"\xff"'},
+        {"dynamo_config": '"\\ud800"'},
+    ]
+    found, _ = metrics(tmp_path, given)
+    assert [each.dynamo_config for each in found][:2] == ["\ufffd", "\ufffd"]
+
+
+@pytest.mark.parametrize("number", [1, 20_000])
+def test_a_configuration_of_many_megabytes(tmp_path: Path, number: int) -> None:
+    text = '"' + "x" * (20_000_000 // number) + '"'
+    found, _ = metrics(
+        tmp_path, [{"dynamo_config": text, f"a{n}_config": '"b"'} for n in range(min(number, 500))]
+    )
+    assert {each.dynamo_config for each in found} == {json.loads(text)}
 
 
 STRING = 'V0101 00:00:00.000 {} torch/x.py:1] {{"str": ["/app/{}.py", {}]}}\n'
@@ -266,6 +308,27 @@ def test_each_process_has_its_strings_and_those_from_before_it(tmp_path: Path) -
     ]
 
 
+@pytest.mark.parametrize(
+    ("json", "file"),
+    [
+        (b'{"str": ["/app/\xff.py", 3]}', "/app/\ufffd.py"),
+        (rb'{ "str": ["/app/a.py", 3]}', "/app/a.py"),
+        (b'{"str": ["/app/a.py", 3], "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", None),
+        (rb'{"str": ["/app/a.py", -1]}', None),
+        (rb'{"str": ["/app/a.py", 3', None),
+        (rb'{"str": [3, "/app/a.py"]}', None),
+    ],
+)
+def test_odd_entries_of_a_string_table(tmp_path: Path, json: bytes, file: str | None) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"V0101 00:00:00.000 7 torch/x.py:1] " + json + b"\n" + record("dynamo_start"))
+    prefilter, _ = filtered([log], tmp_path / "parts")
+    strings = prefilter.processes[0].strings
+    assert {strings.file(StackFrame(filename=number)) for number in (-1, 3)} - {"<unknown>"} == (
+        {file} - {None}
+    )
+
+
 @pytest.mark.parametrize("block", [1, 50, 4 << 20])
 def test_ranks_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(module, "_BLOCK", block)
@@ -276,15 +339,19 @@ def test_ranks_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, b
         line.format("", "")
         + line.format(', "rank": 12', ', "attempt": 0' * 99)
         + line.format("", ', "x": "[], \\"rank\\": 3"')
-        # it is no whole number, and what it is of is not what the record is of
         + line.format(', "rank": 1.5', "")
+        + line.format("", ', "x": {"y": 1, "rank": 4}')
+        + line.format(', "rank": 12', ', "x": "caf\u00e9"')
+        .encode()
+        .replace(b"\xc3", b"")
+        .decode("latin-1")
     )
     prefilter, (part,) = filtered([log], tmp_path / "parts")
     (process,) = prefilter.processes
     assert process.rank == 12
     kept = part.read_text()
-    assert kept.count('"rank\\": 3') == kept.count('"rank": 1.5') == 1
-    assert kept.count("rank") == 2
+    assert kept.count('"rank\\": 3') == kept.count('"rank": 1.5') == kept.count('"rank": 4') == 1
+    assert kept.count("rank") == 3
 
 
 def test_a_part_tells_of_each_record_whose_it_is(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -33,11 +34,23 @@ EPILOG = (
 _KEY = "pgo_advisor.{}"
 
 
+class _Positive(click.FloatRange):
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
+POSITIVE = _Positive(min=0, min_open=True)
+"""A finite number above 0."""
+
+
 def tlparse_timeout(command: Command) -> Command:
     return click.option(
         "--tlparse-timeout",
         "timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=POSITIVE,
         default=TLPARSE_TIMEOUT,
         show_default=True,
         metavar="SECONDS",
@@ -157,7 +170,7 @@ def inputs(command: Command) -> Command:
         tlparse_timeout,
         click.option(
             "--unpack-limit",
-            type=click.FloatRange(min=0, min_open=True),
+            type=POSITIVE,
             default=Limits().bytes / GIB,
             show_default=True,
             metavar="GIB",

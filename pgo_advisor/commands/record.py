@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from pgo_advisor.commands.common import (
+    POSITIVE,
     Reports,
     end_on_signals,
     outputs,
@@ -57,7 +58,7 @@ def _until(
 @click.option(
     "--timeout",
     "stop_after",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     metavar="SECONDS",
     help="Stop the program after this time.",
 )

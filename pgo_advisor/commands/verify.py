@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pgo_advisor.commands.common import (
+    POSITIVE,
     Reports,
     end_on_signals,
     outputs,
@@ -57,7 +58,7 @@ _EPILOG = (
 @click.option("--minimize", is_flag=True, help="Look for the smallest part with the same effect.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     metavar="SECONDS",
     help="Stop a run after this time.",
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 from pgo_advisor.ingest.graph_text import graph_path
 from pgo_advisor.ingest.guards_text import GuardTree, parse_guards
 from pgo_advisor.ingest.pgo_text import PGO_ARTIFACTS
-from pgo_advisor.ingest.prefilter import Process, process_at, record_at
+from pgo_advisor.ingest.prefilter import Prefilter, process_at, record_at
 from pgo_advisor.ingest.records import (
     CreateSymbol,
     DescribeTensor,
@@ -190,34 +190,25 @@ def read_output(directory: Path) -> LogRecords:
     return records
 
 
-def read_parts(directories: Sequence[Path], processes: Sequence[Process]) -> list[LogRecords]:
-    """Reads what tlparse wrote for the parts that `Prefilter` made; the records of each process."""
-    all_records = [LogRecords(process.strings, process.rank) for process in processes]
+def read_parts(directories: Sequence[Path], prefilter: Prefilter) -> list[LogRecords]:
+    """Reads what tlparse wrote for the parts that `prefilter` made; the records of each of its processes."""
+    all_records = [LogRecords(process.strings, process.rank) for process in prefilter.processes]
     for place, record, directory in heapq.merge(
         *map(_placed, directories), key=lambda placed: record_at(placed[0])
     ):
+        metrics = record and (record.compilation_metrics or record.bwd_compilation_metrics)
+        if metrics:
+            prefilter.configs.put_into(metrics)
         all_records[process_at(place)].read(record, directory)
     return all_records
 
 
 def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Path]]:
     place = 0
-    configs: dict[str, str] = {}
     directory = directory.resolve()
     for record in read_records(directory / "raw.jsonl"):
         if record is None:
             yield place, None, directory
         elif record.string_table is None:
-            if metrics := record.compilation_metrics or record.bwd_compilation_metrics:
-                _restore(metrics, configs)
             place = record.lineno
             yield place, record, directory
-
-
-def _restore(metrics: Metrics, configs: dict[str, str]) -> None:
-    """Puts in the configurations that the prefilter left out; `configs` are the last ones of the part."""
-    for name in metrics.CONFIGS:
-        if text := getattr(metrics, name):
-            configs[name] = text
-        elif text == "":
-            setattr(metrics, name, configs.get(name))

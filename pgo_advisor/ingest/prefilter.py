@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,13 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from pgo_advisor.ingest.records import READ_ARTIFACTS, READ_KINDS, decode_string
+from pgo_advisor.ingest.records import (
+    READ_ARTIFACTS,
+    READ_KINDS,
+    Metrics,
+    decode_rank,
+    decode_string,
+)
 from pgo_advisor.ingest.stacks import Strings
 
 _HEADER = 8192
@@ -32,12 +38,13 @@ RECORD = re.compile(
     rb'(?P<json>\{)(?:"(?P<kind>\w{1,99})": ?(?:\{"name": ?"(?P<name>\w{1,99})")?)?'
 )
 _RANK = re.compile(rb', "rank": (\d{1,9})(?=[,}])')
-_CONFIG = re.compile(rb'(_config"): "(?:\\.|[^"\\])+"')
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _BLOCK = 4 << 20
 _PART = 8 << 20
 _MOST_PROCESSES = 256
 _MOST_STRINGS = 1 << 20
 _MOST_HEADER = 64 << 20
+_MOST_CONFIGS = 64 << 20
 _READ = {*map(str.encode, READ_KINDS), b"str", b"artifact"}
 _READ_ARTIFACTS = {*map(str.encode, READ_ARTIFACTS)}
 _APART = {b"compilation_metrics", b"bwd_compilation_metrics"}
@@ -69,13 +76,65 @@ def record_at(place: int) -> int:
     return place & 0xFFFF_FFFF
 
 
+class Configs:
+    """The configurations of all metrics, each once."""
+
+    _NAMES = tuple(b'"%s": ' % name.encode() for name in (*Metrics.CONFIGS, "functorch_config"))
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._numbers: dict[bytes, int] = {}
+        self._last: dict[bytes, bytes] = {}
+        self._room = _MOST_CONFIGS
+
+    def take_from(self, metrics: bytes) -> bytes:
+        """The JSON of metrics with a number, as `"@3"`, in place of each; not of what is not sound."""
+        for name in self._NAMES:
+            start = metrics.find(name) + len(name)
+            if start < len(name):
+                continue
+            text = self._last.get(name, b"")
+            # to compare it with the last one is faster than to look for its end
+            if not text or not metrics.startswith(text, start):
+                if not (match := _TEXT.match(metrics, start)):
+                    continue
+                text = match[0]
+            if (number := self._number(text)) is not None:
+                self._last[name] = text
+                metrics = b'%s"@%d"%s' % (metrics[:start], number, metrics[start + len(text) :])
+        return metrics
+
+    def _number(self, text: bytes) -> int | None:
+        if text not in self._numbers and len(text) <= self._room:
+            try:
+                decoded = msgspec.json.decode(text, type=str)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return None
+            self._room -= len(text)
+            self._numbers[text] = len(self._texts)
+            self._texts.append(decoded)
+        return self._numbers.get(text)
+
+    def put_into(self, metrics: Metrics) -> None:
+        """Puts the texts back."""
+        for name in metrics.CONFIGS:
+            text = getattr(metrics, name)
+            if (
+                text
+                and text[0] == "@"
+                and text[1:].isdecimal()
+                and int(text[1:]) < len(self._texts)
+            ):
+                setattr(metrics, name, self._texts[int(text[1:])])
+
+
 class Prefilter:
     """Reads logs, one after the other, into parts that are logs of what is read.
 
     In them, the line number that a record gives for its writer is its `place` instead. A log can be of
     several processes, since a forked one goes on in its parent's file. Of ranks and string tables tlparse
     takes just one for a file, so that these are kept here. A configuration, which is most of what metrics
-    are, is an empty text where it is that of the metrics before, in the same part.
+    are and mostly the same, is a number in `configs`, as `@3`.
     """
 
     def __init__(self, logs: Sequence[Path], directory: Path) -> None:
@@ -83,9 +142,10 @@ class Prefilter:
         self._logs = logs
         self._directory = directory
         self._complete: list[Path] = []
-        self._kept = _Parts(directory / "kept", self._complete)
-        self._apart = _Parts(directory / "apart", self._complete)
+        self.kept = _Parts(directory / "kept", self._complete)
+        self.apart = _Parts(directory / "apart", self._complete)
         self._records = 0
+        self.configs = Configs()
         self.processes: list[Process] = []
         """In the order of their first records, by log."""
         self.losses: list[list[str]] = []
@@ -99,9 +159,7 @@ class Prefilter:
                 with log.open("rb") as file:
                     # it may grow while it is read
                     size = os.fstat(file.fileno()).st_size
-                    reading = _Reading(
-                        number, self._records, self._kept, self._apart, self.processes
-                    )
+                    reading = _Reading(number, self, self._records)
                     for content, begins in _segments(file, size):
                         reading.take(content, begins=begins)
                         while self._complete:
@@ -110,8 +168,8 @@ class Prefilter:
                     self.losses.append(reading.end(cut=file.read(1) != b"\n"))
                     self._records = reading.records
         finally:
-            self._kept.close()
-            self._apart.close()
+            self.kept.close()
+            self.apart.close()
         yield from self._complete
 
 
@@ -162,14 +220,13 @@ def _whole(data: bytes) -> int:
 class _Reading:
     """What is read of one log. `records` counts on from those of the logs before it."""
 
-    def __init__(
-        self, log: int, records: int, kept: _Parts, apart: _Parts, processes: list[Process]
-    ) -> None:
+    def __init__(self, log: int, prefilter: Prefilter, records: int) -> None:
         self.records = records
         self._log = log
-        self._kept = kept
-        self._apart = apart
-        self._processes = processes
+        self._kept = prefilter.kept
+        self._apart = prefilter.apart
+        self._processes = prefilter.processes
+        self._configs = prefilter.configs
         self._own: dict[bytes, int] = {}
         """The places in `processes`, by the ids that the log gives."""
         self._strings = Strings()
@@ -197,7 +254,7 @@ class _Reading:
                 self._header = content
             else:
                 self._header = b""
-                self._begin(match, content, end)
+                self._begin(match, content, end if end >= 0 else len(content))
             return
         if begins:
             self._in_junk = True
@@ -222,16 +279,17 @@ class _Reading:
             return
         if kind == b"artifact" and match["name"] not in _READ_ARTIFACTS:
             return
-        if kind == b"str" and self._take_string(content[match.start("json") : end], process):
+        header, payload = self._sound(content[match.start("json") : end]), content[end:]
+        if kind in {b"str", None} and self._take_string(header, process):
             return
         self._file = (self._apart if kind in _APART else self._kept).file()
+        header = self._without_rank(header, process)
+        if kind in _APART:
+            header = self._configs.take_from(header)
         number = b"%d" % place(process, self.records)
-        rank = content.rfind(b', "rank": ', match.end(), end)
-        if rank >= 0 and (told := _RANK.match(content, rank)):
-            self._processes[process].rank = int(told[1])
-            content = content[:rank] + content[told.end() :]
-        content = content[: match.start("line")] + number + content[match.end("line") :]
-        self._write(self._apart.shortened(content) if kind in _APART else content)
+        before, behind = match.span("line")
+        glog = content[:before] + number + content[behind : match.start("json")]
+        self._write(glog + header + payload)
 
     def _process(self, id_: bytes) -> int | None:
         """The process of this id; None if the log names too many."""
@@ -249,29 +307,43 @@ class _Reading:
         """Whether it is an entry of the string table, `{"str": ["/app/train.py", 3]}`; it is taken then."""
         try:
             string, number = decode_string(json).entry
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, RecursionError):
             return False
-        if self._room > 0:
+        if self._room > 0 and number >= 0:
             self._room -= 2
             for table in (self._strings, self._processes[process].strings):
                 table.put(number, string)
         return True
 
+    def _without_rank(self, json: bytes, process: int) -> bytes:
+        start = json.rfind(b', "rank": ')
+        if start < 0 or not (told := _RANK.match(json, start)):
+            return json
+        try:
+            rank = decode_rank(json).rank
+        except (msgspec.DecodeError, RecursionError):
+            return json
+        if rank != int(told[1]):
+            return json  # it is that of something else
+        self._processes[process].rank = rank
+        return json[:start] + json[told.end() :]
+
     def _write(self, content: bytes) -> None:
         if self._file is None or not content:
             return
-        try:
-            content.decode()
-        except UnicodeDecodeError:
-            content = b"".join(self._sound(content.splitlines(keepends=True)))
+        content = self._sound(content)
         self._file.write(content)
         self._open = None if content.endswith(b"\n") else self._file
 
-    def _sound(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        for line in lines:
-            fixed = line.decode("utf-8", errors="replace").encode()
-            self._replaced += fixed != line
-            yield fixed
+    def _sound(self, content: bytes) -> bytes:
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            lines = content.splitlines(keepends=True)
+            fixed = [line.decode("utf-8", errors="replace").encode() for line in lines]
+            self._replaced += sum(line != sound for line, sound in zip(lines, fixed, strict=True))
+            return b"".join(fixed)
+        return content
 
     def end(self, *, cut: bool) -> list[str]:
         """What was lost, in sentences, when all was taken. `cut`: the log's last line has no end."""
@@ -299,7 +371,6 @@ class _Parts:
         self._complete = complete
         self._number = 0
         self._file: BinaryIO | None = None
-        self._configs: dict[bytes, bytes] = {}
 
     def file(self) -> BinaryIO:
         """Where the next record goes."""
@@ -309,22 +380,10 @@ class _Parts:
             self._file = self._path.open("wb")
         return self._file
 
-    def shortened(self, metrics: bytes) -> bytes:
-        """Leaves out the configurations that are those of the last metrics in the part, by name."""
-        for name, text in self._configs.items():
-            start = metrics.find(name)
-            if metrics.startswith(text, start):
-                metrics = b'%s%s: ""%s' % (metrics[:start], name, metrics[start + len(text) :])
-        for match in _CONFIG.finditer(metrics):
-            start = metrics.rfind(b'"', 0, match.start())
-            self._configs[metrics[start : match.end(1)]] = metrics[start : match.end()]
-        return metrics
-
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
-            self._configs = {}
             self._complete.append(self._path)
             self._number += 1
 

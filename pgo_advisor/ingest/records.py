@@ -90,7 +90,7 @@ class Specialization(msgspec.Struct):
 class Metrics(msgspec.Struct):
     """`torch/_dynamo/utils.py`, `CompilationMetrics`; at the recompile limit nearly all is null.
 
-    In what the prefilter left, a configuration that is an empty text is the same as in the metrics before.
+    In the prefilter's parts a configuration is the number of one.
     """
 
     CONFIGS: ClassVar = ("compiler_config", "dynamo_config", "inductor_config")
@@ -137,6 +137,12 @@ class InternedString(msgspec.Struct):
     entry: tuple[str, int] = msgspec.field(name="str")
 
 
+class Ranked(msgspec.Struct):
+    """The rank of the process that wrote a record."""
+
+    rank: int | None = None
+
+
 class Record(msgspec.Struct):
     """One line of raw.jsonl: which compile it is of, and one of the kinds below."""
 
@@ -178,6 +184,7 @@ READ_KINDS = frozenset(field.name for field in msgspec.structs.fields(Record)) -
 READ_ARTIFACTS = frozenset({"recompile_reasons", "dynamo_graph_break_reason", *PGO_ARTIFACTS})
 """The artifacts that are."""
 
+decode_rank = msgspec.json.Decoder(Ranked).decode
 decode_string = msgspec.json.Decoder(InternedString).decode
 _decode = msgspec.json.Decoder(Record).decode
 _decode_stack = msgspec.json.Decoder(Stack).decode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -92,16 +92,16 @@ class Task:
             self._write_report(self.report, scratch / "repaired.log")
         filtered = Prefilter([item.path for item in self.items], scratch / "parts")
         outputs, lost = self._parse(filtered.parts(), scratch / "tlparse")
-        processes = read_parts(outputs, filtered.processes)
+        processes = read_parts(outputs, filtered)
         if len(self.items) > 1 and (lost or any(records.undecodable for records in processes)):
             raise InputError("something of several logs was lost, and it is not known of which")
+        by_log: dict[int, list[tuple[str, LogRows]]] = defaultdict(list)
+        for process, records in zip(filtered.processes, processes, strict=True):
+            if records.compiles or records.undecodable:
+                by_log[process.log].append((process.id, log_rows(records)))
         read: list[list[Read]] = []
         for number, item in enumerate(self.items):
-            of_log = [
-                (process.id, log_rows(records))
-                for process, records in zip(filtered.processes, processes, strict=True)
-                if process.log == number and (records.compiles or records.undecodable)
-            ]
+            of_log = by_log[number]
             losses = [*filtered.losses[number], *lost]
             if of_log:
                 of_log[0][1].losses[:0] = losses

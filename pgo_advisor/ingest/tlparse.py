@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from threading import Timer
+from threading import TIMEOUT_MAX, Timer
 from typing import BinaryIO
 
 from packaging.version import Version
@@ -71,7 +71,7 @@ def run_tlparse(log: Path, output: Path, *, timeout: float, plain: bool = True) 
             _running.add(process)
             # wait(timeout) looks again after as long as a small log takes
             start = time.monotonic()
-            timer = Timer(timeout, process.kill)
+            timer = Timer(min(timeout, TIMEOUT_MAX), process.kill)
             timer.start()
             try:
                 code = process.wait()
@@ -135,7 +135,7 @@ def _lost(messages: str) -> Counter[str]:
             "fail_parser": "records could not be parsed",
             "fail_dynamo_guards_json": "guard lists are no JSON",
             "other_rank": "records are of another rank",
-            "fail_key_conflict": "payloads were in conflict with another of the same name",
+            "fail_key_conflict": "records have a key of tlparse's own",
         }.items():
             lost[meaning] += int(counts.get(name, 0))
     return +lost
