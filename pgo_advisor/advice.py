@@ -223,6 +223,10 @@ _UNSEEN = (
     "no recorded compile needs it; without it, calls that are not recorded since they compiled nothing could "
     "compile: the recorded graphs took any size of it"
 )
+_AT_LIMIT = (
+    "no recorded compile needs it; a call had another size when the recompile limit was hit, and compiles "
+    "once it is not"
+)
 
 
 def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> Iterator[Advice]:
@@ -237,7 +241,8 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
         concerned = [group for group in groups if pair in marks[group.id]]
         touched = with_source[pair.source].difference(group.id for group in concerned)
         saved, seconds = plan.saved_by(pair)
-        unseen = () if saved.high else (_UNSEEN,)
+        late = any(pair in predictor.at_limit for predictor in plan.predictors.values())
+        unseen = () if saved.high else (_AT_LIMIT if late else _UNSEEN,)
         if unseen:
             saved = Range(0, None)
         # one function may be marked firmly where another, with an input of the same name, may not at all

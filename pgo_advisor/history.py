@@ -45,6 +45,8 @@ class Refusal(NamedTuple):
     against: int | None
     cause: CauseKind
     pair: Pair | None
+    actual: str | None = None
+    """What the guard met, as PyTorch wrote it."""
 
     @property
     def of_a_base(self) -> bool:
@@ -298,5 +300,5 @@ def _add_guards(calls: Mapping[int, Call], tables: Tables) -> None:
                     call.values.setdefault(name, value)
     for row in rows(tables.guard_failures):
         pair = None if row["source"] is None else Pair(row["source"], row["dim"])
-        refusal = Refusal(row["against"], CauseKind(row["cause"]), pair)
+        refusal = Refusal(row["against"], CauseKind(row["cause"]), pair, row["actual"])
         calls[row["compile"]].refusals.append(refusal)

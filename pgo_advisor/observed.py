@@ -36,6 +36,23 @@ def varying_pairs(calls: Sequence[Call]) -> dict[Pair, int]:
     }
 
 
+def met_at_limit(calls: Sequence[Call], varying: Mapping[Pair, int]) -> dict[Pair, set[int | str]]:
+    """What took another value only in calls that met the recompile limit, with these values.
+
+    Of such a call just the reasons are recorded: why the graphs that there are did not take it.
+    """
+    found: dict[Pair, set[int | str]] = {}
+    known = {pair for call in calls for pair in pairs(call)}.difference(varying)
+    for call in calls:
+        if call.outcome == "limit":
+            for refusal in call.refusals:
+                actual = refusal.actual or ""
+                if refusal.pair in known and actual.isdecimal():
+                    value = actual if refusal.pair.dim is None else int(actual)
+                    found.setdefault(refusal.pair, set()).add(value)
+    return found
+
+
 def pinned_pairs(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozenset[Pair]:
     """Pairs that the code pins, whatever is declared.
 

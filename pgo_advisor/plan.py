@@ -159,6 +159,11 @@ def _candidates(predictor: Predictor) -> list[Pair]:
     ]
     return [
         *found,
+        *(
+            pair
+            for pair in predictor.at_limit
+            if pair not in predictor.pinned and not pair.source.endswith("._base")
+        ),
         *dict.fromkeys(base for pair in found for base in predictor.bases.get(pair, ())),
         *sorted(predictor.joined_to_bases - predictor.varying.keys(), key=str),
     ]

@@ -28,6 +28,7 @@ from pgo_advisor.history import Call, Frame, Pair, Refusal, pair_of
 from pgo_advisor.observed import (
     given_pairs,
     joined_to_bases,
+    met_at_limit,
     never_automatic,
     pairs,
     pinned_pairs,
@@ -121,6 +122,7 @@ class Predictor:
         ]
         self._blind = [call for call in frame.calls if call not in self.calls]
         self.varying = varying_pairs(self.calls)
+        self.at_limit = met_at_limit(frame.calls, self.varying)
         self.pinned = pinned_pairs(self.calls, self.varying)
         self.never = never_automatic(self.calls, self.varying)
         self.given = given_pairs(self.calls)
@@ -154,6 +156,7 @@ class Predictor:
         """Whether declaring the pair can change anything in this frame."""
         return (
             pair in self.varying
+            or pair in self.at_limit
             or pair in self.joined_to_bases
             or any(pair in bases for bases in self.bases.values())
         )
@@ -165,7 +168,7 @@ class Predictor:
         recompile limit was hit no call is recorded at all.
         """
         limited = self.after_limit or any(call.outcome == "limit" for call in self._blind)
-        if pair in self.varying and limited:
+        if pair in self.at_limit or (pair in self.varying and limited):
             return True
         return any(
             graph.fixes(pair, call) and call.equal_pairs(pair) <= graph.dynamic

@@ -34,17 +34,15 @@ class Group:
     @cached_property
     def varying(self) -> dict[Pair, tuple[int | str, ...]]:
         """What took several values in a frame, with these, in the order of the compiles."""
-        pairs = {
-            pair: None for frame in self.frames for pair in self.plan.predictors[frame.key].varying
-        }
-        return {
-            pair: tuple(
-                dict.fromkeys(
-                    value for call in self.calls if (value := call.value(pair)) is not None
-                )
-            )
-            for pair in pairs
-        }
+        predictors = [self.plan.predictors[frame.key] for frame in self.frames]
+        met: dict[Pair, dict[int | str, None]] = {}
+        for pair in (pair for each in predictors for pair in (*each.varying, *each.at_limit)):
+            values = (value for call in self.calls if (value := call.value(pair)) is not None)
+            met[pair] = dict.fromkeys(values)
+        for each in predictors:
+            for pair, late in each.at_limit.items():
+                met[pair].update(dict.fromkeys(sorted(late, key=str)))
+        return {pair: tuple(values) for pair, values in met.items()}
 
     def is_parameter(self, pair: Pair) -> bool:
         """Whether a call saw the tensor of `pair` as a parameter."""
