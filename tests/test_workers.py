@@ -172,3 +172,23 @@ def test_a_script_without_a_main_guard(job: Path, tmp_path: Path) -> None:
     script.write_text(f"import pgo_advisor\nprint(len(pgo_advisor.analyze({str(job)!r}).logs))\n")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (f"{RANKS}\n", "")
+
+
+def test_small_logs_leave_nothing_in_memory(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Path("/dev/shm")
+    if not memory.is_dir():
+        pytest.skip("only Linux has it")
+    monkeypatch.delenv("TMPDIR", raising=False)
+    seen = []
+
+    def look(done: int, total: int) -> None:
+        seen.append({path.name for path in memory.glob("pgo-advisor-*")})
+
+    before = {path.name for path in memory.glob("pgo-advisor-*")}
+    ingest([job], progress=look)
+    assert seen[-1] > before
+    assert {path.name for path in memory.glob("pgo-advisor-*")} == before
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    seen.clear()
+    ingest([job], progress=look)
+    assert seen[-1] == before

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from pgo_advisor.tables import Tables
 
 _TOGETHER = 8 << 20
 """Bytes of logs that are read together. A run of tlparse takes some 30 ms, a log of 300 kB 4 ms more."""
+
+_ROOM_IN_MEMORY = 1 << 30
+"""Bytes; a group of small logs takes some 5 MB."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def ingest(
             remarks = [*remarks, "No log of a trace is here of which tlparse could write a report."]
         reports = stack.enter_context(new_directory(full)) if full and traces else None
         task = Task((), limits, timeout, at_once=1, scratch=None if cluster else temporary)
-        read, failures = _read_all(found, task, reports, cluster, progress)
+        in_memory = stack.enter_context(_in_memory()) if len(found) > 1 and not cluster else None
+        read, failures = _read_all(found, task, reports, in_memory, cluster, progress)
     logs = [log for number in sorted(read) for log in read[number]]
     if not logs:
         if failures:
@@ -111,12 +116,13 @@ def _read_all(
     found: Sequence[Found],
     task: Task,
     reports: Path | None,
+    in_memory: Path | None,
     cluster: str | None,
     progress: Callable[[int, int], None],
 ) -> tuple[dict[int, list[Read]], dict[int, PgoAdvisorError]]:
     """What each input gave, by its number, or why it failed; what fails of several is read again alone.
 
-    `task` says how each is read.
+    `task` says how each is read; small ones that are read together have their temporary files `in_memory`.
     """
     read: dict[int, list[Read]] = {}
     failures: dict[int, PgoAdvisorError] = {}
@@ -130,6 +136,7 @@ def _read_all(
                 items=tuple(found[number] for number in group),
                 at_once=at_once,
                 report=reports and reports / f"log_{group[0]}",
+                scratch=(in_memory if len(group) > 1 else None) or task.scratch,
             )
             for group in groups
         ]
@@ -145,6 +152,25 @@ def _read_all(
             progress(len(read) + len(failures), len(found))
         groups = again
     return read, failures
+
+
+@contextmanager
+def _in_memory() -> Iterator[Path | None]:
+    """A temporary directory in memory; None where that has little room, or TMPDIR names another place.
+
+    Of a small log tlparse makes some twenty files, which on a disk takes longer than all else.
+    """
+    place = Path("/dev/shm")  # noqa: S108
+    try:
+        roomy = "TMPDIR" not in os.environ and shutil.disk_usage(place).free > _ROOM_IN_MEMORY
+        context = tempfile.TemporaryDirectory(prefix="pgo-advisor-", dir=place) if roomy else None
+    except OSError:
+        context = None
+    if context is None:
+        yield None
+        return
+    with context as directory:
+        yield Path(directory)
 
 
 def _together(found: Sequence[Found]) -> list[list[int]]:

@@ -35,14 +35,21 @@ class Group:
     def varying(self) -> dict[Pair, tuple[int | str, ...]]:
         """What took several values in a frame, with these, in the order of the compiles."""
         predictors = [self.plan.predictors[frame.key] for frame in self.frames]
-        met: dict[Pair, dict[int | str, None]] = {}
-        for pair in (pair for each in predictors for pair in (*each.varying, *each.at_limit)):
-            values = (value for call in self.calls if (value := call.value(pair)) is not None)
-            met[pair] = dict.fromkeys(values)
-        for each in predictors:
-            for pair, late in each.at_limit.items():
-                met[pair].update(dict.fromkeys(sorted(late, key=str)))
-        return {pair: tuple(values) for pair, values in met.items()}
+        pairs = dict.fromkeys(
+            pair for each in predictors for pair in (*each.varying, *each.at_limit)
+        )
+        late = [item for each in predictors for item in each.at_limit.items()]
+        return {
+            pair: tuple(
+                dict.fromkeys(
+                    [
+                        *(v for call in self.calls if (v := call.value(pair)) is not None),
+                        *(v for other, met in late if other == pair for v in sorted(met, key=str)),
+                    ]
+                )
+            )
+            for pair in pairs
+        }
 
     def is_parameter(self, pair: Pair) -> bool:
         """Whether a call saw the tensor of `pair` as a parameter."""
