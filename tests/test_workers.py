@@ -174,21 +174,19 @@ def test_a_script_without_a_main_guard(job: Path, tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (f"{RANKS}\n", "")
 
 
-def test_small_logs_leave_nothing_in_memory(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = Path("/dev/shm")
-    if not memory.is_dir():
-        pytest.skip("only Linux has it")
+def test_small_logs_have_their_files_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
-    seen = []
-
-    def look(done: int, total: int) -> None:
-        seen.append({path.name for path in memory.glob("pgo-advisor-*")})
-
-    before = {path.name for path in memory.glob("pgo-advisor-*")}
-    ingest([job], progress=look)
-    assert seen[-1] > before
-    assert {path.name for path in memory.glob("pgo-advisor-*")} == before
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("only Linux has it")
+    with job_module._in_memory() as place:
+        assert place is not None
+        assert place.parent == Path("/dev/shm")
+        (place / "part.log").write_text("x")
+    assert not place.exists()
+    monkeypatch.setattr(job_module, "_ROOM_IN_MEMORY", 1 << 60)
+    with job_module._in_memory() as place:
+        assert place is None
+    monkeypatch.undo()
     monkeypatch.setenv("TMPDIR", "/tmp")
-    seen.clear()
-    ingest([job], progress=look)
-    assert seen[-1] == before
+    with job_module._in_memory() as place:
+        assert place is None
