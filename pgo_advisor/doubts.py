@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pgo_advisor.guarding import Marked, is_contiguous, is_marked
-from pgo_advisor.history import Call
+from pgo_advisor.history import Call, Pair
 
 if TYPE_CHECKING:
     from pgo_advisor.predict import Graph, Predictor
 
 
 def doubts(
-    replay: Predictor, graphs: Sequence[Graph], marked: Marked, low: int, trusted: int
+    replay: Predictor,
+    graphs: Sequence[Graph],
+    marked: Marked,
+    low: int,
+    *,
+    trusted: int,
+    apart: int,
 ) -> Iterator[tuple[str, int | None]]:
     """Why the replay may be off, each with how many compiles more there may be in all; None: no bound."""
     avoided = max(0, len(replay.frame.calls) - low)
@@ -21,7 +28,7 @@ def doubts(
         yield "replaying the recorded run does not give its recorded compiles", avoided
     if trusted:
         yield "sizes that would share a graph were never symbols together", trusted
-    if apart := len(broken_apart(graphs)):
+    if apart:
         yield "of calls that would share a graph, one broke it and another did not", apart
     if fixed := len(
         {
@@ -87,21 +94,19 @@ def _padded_on_trust(calls: Sequence[Call], graphs: Sequence[Graph]) -> int:
 
     Only a compile in which the same dims were symbols shows the guards: between constants they are settled.
     """
-    shown = [
-        (source, call.symbolic)
-        for call in calls
-        for source, tensor in call.tensors.items()
-        if not is_contiguous(tensor)
-    ]
+    shown: dict[str, list[set[Pair]]] = defaultdict(list)
+    for call in calls:
+        for source, tensor in call.tensors.items():
+            if not is_contiguous(tensor):
+                shown[source].append(call.symbolic)
     return sum(
         any(
             source in call.tensors
             and not is_contiguous(tensor)
             and is_contiguous(call.tensors[source])
             and not any(
-                source == other
-                and {pair for pair in graph.dynamic if pair.source == source} <= symbols
-                for other, symbols in shown
+                {pair for pair in graph.dynamic if pair.source == source} <= symbols
+                for symbols in shown[source]
             )
             for source, tensor in graph.founder.tensors.items()
         )

@@ -106,9 +106,10 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
         for frame in frames
         if any(call.outcome == "limit" for call in frame.calls)
     }
-    breaking = [
-        frame for frame in frames if len({frozenset(call.breaks) for call in frame.calls}) > 1
-    ]
+    breaking: dict[int, set[int]] = defaultdict(set)
+    for frame in frames:
+        if len({frozenset(call.breaks) for call in frame.calls}) > 1:
+            breaking[frame.log].add(frame.key)
     predictors = {
         frame.key: Predictor(
             frame,
@@ -117,12 +118,8 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
                 (frame.log, frame.file) == (log, file) and frame.name.startswith(prefix)
                 for log, file, prefix in limited
             ),
-            after_break=any(
-                other.log == frame.log
-                and other is not frame
-                and (frame.called_from_compiled or not frame.caller_known)
-                for other in breaking
-            ),
+            after_break=(frame.called_from_compiled or not frame.caller_known)
+            and bool(breaking[frame.log] - {frame.key}),
         )
         for frame in frames
     }

@@ -145,12 +145,12 @@ class Predictor:
             call.outcome != "limit" or self._refused_by_all(call, graphs) for call in self._blind
         )
         trusted = on_trust(self, graphs)
-        doubted = list(doubts(self, graphs, marked, low, len(trusted)))
+        apart = broken_apart(graphs)
+        doubted = list(doubts(self, graphs, marked, low, trusted=len(trusted), apart=len(apart)))
         further = [more for _, more in doubted]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
         reasons = tuple(reason for reason, _ in doubted)
-        unsure = (*trusted, *broken_apart(graphs))
-        return Prediction(Range(low, high), reasons, tuple(graphs), unsure)
+        return Prediction(Range(low, high), reasons, tuple(graphs), (*trusted, *apart))
 
     def concerns(self, pair: Pair) -> bool:
         """Whether declaring the pair can change anything in this frame."""

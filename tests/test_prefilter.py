@@ -264,6 +264,22 @@ def test_metrics_that_are_lost_take_no_configuration_with_them(tmp_path: Path) -
     ]
 
 
+def test_a_configuration_that_looks_like_the_number_of_one(tmp_path: Path) -> None:
+    # without the space it is not found, and so not replaced
+    log = tmp_path / "log"
+    texts = ["@" + "9" * 6000, "@1"]
+    log.write_text(
+        "".join(
+            METRICS.format(f'"dynamo_config":"{text}"', number) for number, text in enumerate(texts)
+        )
+    )
+    prefilter, (part,) = filtered([log], tmp_path / "parts")
+    run_tlparse(part, tmp_path / "out", timeout=60)
+    (records,) = read_parts([tmp_path / "out"], prefilter)
+    found = [each.metrics.dynamo_config for each in records.compiles if each.metrics]
+    assert found == texts
+
+
 def test_configurations_that_are_not_sound(tmp_path: Path) -> None:
     given = [
         {"dynamo_config": '"\xff"'},

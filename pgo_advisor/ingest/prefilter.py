@@ -82,8 +82,8 @@ class Configs:
     _NAMES = tuple(b'"%s": ' % name.encode() for name in (*Metrics.CONFIGS, "functorch_config"))
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._numbers: dict[bytes, int] = {}
+        self._texts: dict[str, str] = {}
+        self._marks: dict[bytes, bytes] = {}
         self._last: dict[bytes, bytes] = {}
         self._room = _MOST_CONFIGS
 
@@ -99,33 +99,28 @@ class Configs:
                 if not (match := _TEXT.match(metrics, start)):
                     continue
                 text = match[0]
-            if (number := self._number(text)) is not None:
+            if mark := self._mark(text):
                 self._last[name] = text
-                metrics = b'%s"@%d"%s' % (metrics[:start], number, metrics[start + len(text) :])
+                metrics = metrics[:start] + mark + metrics[start + len(text) :]
         return metrics
 
-    def _number(self, text: bytes) -> int | None:
-        if text not in self._numbers and len(text) <= self._room:
+    def _mark(self, text: bytes) -> bytes | None:
+        if text not in self._marks and len(text) <= self._room:
             try:
                 decoded = msgspec.json.decode(text, type=str)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return None
             self._room -= len(text)
-            self._numbers[text] = len(self._texts)
-            self._texts.append(decoded)
-        return self._numbers.get(text)
+            mark = f"@{len(self._texts)}"
+            self._marks[text] = f'"{mark}"'.encode()
+            self._texts[mark] = decoded
+        return self._marks.get(text)
 
     def put_into(self, metrics: Metrics) -> None:
         """Puts the texts back."""
         for name in metrics.CONFIGS:
-            text = getattr(metrics, name)
-            if (
-                text
-                and text[0] == "@"
-                and text[1:].isdecimal()
-                and int(text[1:]) < len(self._texts)
-            ):
-                setattr(metrics, name, self._texts[int(text[1:])])
+            mark = getattr(metrics, name)
+            setattr(metrics, name, self._texts.get(mark, mark))
 
 
 class Prefilter:
