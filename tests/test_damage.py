@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,11 @@ from test_unpack import assert_same
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.errors import InputError
+from pgo_advisor.ingest.fetch import Local
 from pgo_advisor.ingest.job import ingest
+from pgo_advisor.ingest.paths import Finder
+from pgo_advisor.ingest.unpack import Unpacker
+from pgo_advisor.limits import Limits
 from pgo_advisor.render.patch import render_sites
 
 
@@ -286,3 +290,28 @@ def test_logs_of_processes_that_left_nothing_are_named(trace: Trace, tmp_path: P
         ingest([*logs, tmp_path / "none"])
     with pytest.raises(InputError, match=r"rank_1_x\.log is empty"):
         ingest(logs[1:])
+
+
+class TestDeletedMeanwhile:
+    @pytest.fixture
+    def logs(self, trace: Trace, tmp_path: Path) -> list[Path]:
+        logs = [tmp_path / f"dedicated_log_torch_trace_rank_{rank}_x.log" for rank in range(2)]
+        for log, name in zip(logs, ("s01_batch_dim", "s02_batch_and_seq"), strict=True):
+            shutil.copy(trace("2.13.0", name), log)
+        return logs
+
+    def test_a_log_that_was_found(self, logs: list[Path], tmp_path: Path) -> None:
+        read = ingest([tmp_path], progress=lambda done, total: logs[1].unlink(missing_ok=True))
+        assert_same(read, ingest(logs[:1]))
+        [loss] = read.losses
+        assert (
+            loss == f"{logs[1]}: not analysed: {logs[1]} cannot be read: No such file or directory"
+        )
+
+    def test_a_log_while_others_are_searched_for(self, logs: list[Path], tmp_path: Path) -> None:
+        def places() -> Iterator[Local]:
+            yield Local(tmp_path, tmp_path)
+            logs[1].unlink()
+
+        unpacker = Unpacker(tmp_path / "unpacked", Limits())
+        assert [item.path for item in Finder(unpacker).find(places())] == logs

@@ -179,8 +179,8 @@ def _together(found: Sequence[Found]) -> list[list[int]]:
     small: list[int] = []
     room = 0
     for number, item in enumerate(found):
-        size = os.path.getsize(item.path) if item.kind == "trace" else _TOGETHER
-        if size >= _TOGETHER:
+        size = _bytes(item) if item.kind == "trace" else None
+        if size is None or size >= _TOGETHER:
             groups.append([number])
             continue
         if size > room or not small:
@@ -189,6 +189,14 @@ def _together(found: Sequence[Found]) -> list[list[int]]:
         small.append(number)
         room -= size
     return groups
+
+
+def _bytes(item: Found) -> int | None:
+    """None if it was deleted since, which is told when it is read."""
+    try:
+        return item.path.stat().st_size
+    except OSError:
+        return None
 
 
 def _joined(

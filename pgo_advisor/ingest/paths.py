@@ -173,7 +173,7 @@ class Finder:
         first: dict[object, Found] = {}
         for item, start in starts:
             same = first.setdefault((start, _digest(item)), item) if alike[start] > 1 else item
-            if item.path.is_dir() or same is item:
+            if same is item:
                 yield item
             else:
                 self.losses.append(f"{item.shown}: a copy of {same.shown}, counted once")
@@ -254,22 +254,27 @@ def _head(path: Path) -> bytes:
         return file.read(_HEAD)
 
 
-def _size_and_start(item: Found) -> tuple[Kind, int, bytes]:
-    """With the first bytes, where the logs of ranks that did the same differ by times and process ids."""
-    if item.path.is_dir():
-        return item.kind, 0, b""
-    with item.path.open("rb") as file:
-        return item.kind, os.fstat(file.fileno()).st_size, file.read(4096)
+def _size_and_start(item: Found) -> object:
+    """With the first bytes, where the logs of ranks that did the same differ by times and process ids.
+
+    What cannot be read, as it was deleted since, is like nothing else: who reads it will tell.
+    """
+    try:
+        with item.path.open("rb") as file:
+            return item.kind, os.fstat(file.fileno()).st_size, file.read(4096)
+    except OSError:
+        return item.path
 
 
-def _digest(item: Found) -> bytes:
-    if item.path.is_dir():
-        return b""
-    with item.path.open("rb") as file:
-        digest = hashlib.blake2b()
-        while chunk := file.read(_HEAD):
-            digest.update(chunk)
-    return digest.digest()
+def _digest(item: Found) -> object:
+    try:
+        with item.path.open("rb") as file:
+            digest = hashlib.blake2b()
+            while chunk := file.read(_HEAD):
+                digest.update(chunk)
+            return digest.digest()
+    except OSError:
+        return item.path
 
 
 def _rank(name: str) -> int | None:
