@@ -42,7 +42,7 @@ class Trial:
     unsure: list[str] = field(default_factory=list)
     """Why ranges are ranges, and self-checks that failed."""
     broken: list[str] = field(default_factory=list)
-    """Lists with which the program fails or computes something else."""
+    """Lists with which the program fails or computes something else; ours, if it does not without."""
     limit: bool = False
     """Whether a frame hit the recompile limit in the recorded run, which cuts the recording short."""
     discarded: bool = False
@@ -116,7 +116,8 @@ def attempt(python: str, program: Path, *, check_frames: bool = True) -> Trial:
                 runs[value] = again(name, TORCH_COMPILE_DYNAMIC_SOURCES=value)
             done = runs[value]
             trial.others[name] = done.compiles
-            if (done.exit_code, _result(done)) != (base.exit_code, _result(base)):
+            fails = done.exit_code and name != "ours"  # who ends sooner compiles less
+            if fails or (done.exit_code, _result(done)) != (base.exit_code, _result(base)):
                 trial.broken.append(name)
         trial.measured = trial.others.pop("ours")
         if check_frames:
