@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 from pgo_advisor.automatic import AutomaticDynamic
@@ -177,13 +178,22 @@ class Predictor:
         )
 
     def unites(self, pairs: Collection[Pair], marked: Marked, prediction: Prediction) -> bool:
-        """Whether calls that share graphs on trust would share graphs of their own with these pairs declared.
+        """Whether calls that share graphs on trust would share others with these pairs declared.
 
         If the graphs that are thought to take them do not, that saves compiles.
         """
-        calls = prediction.trusted
-        return len(self._replay(marked, calls)) > len(
-            self._replay(lambda *pair: pair in pairs or marked(*pair), calls)
+
+        def separated(calls: Sequence[Call]) -> bool:
+            return len(self._replay(marked, calls)) > len(
+                self._replay(lambda *pair: pair in pairs or marked(*pair), calls)
+            )
+
+        trusted = prediction.trusted
+        return separated(trusted) or any(
+            separated((earlier, later))
+            for earlier, later in combinations(self.calls, 2)
+            if (earlier in trusted or later in trusted)
+            and any(_differ(earlier.value(pair), later.value(pair)) for pair in pairs)
         )
 
     def _refused_by_all(self, call: Call, graphs: Sequence[Graph]) -> bool:
@@ -376,6 +386,10 @@ class Predictor:
         if call.compile not in self._installed_decisions:
             self._installed_decisions[call.compile] = installed_decisions(call)
         return self._installed_decisions[call.compile]
+
+
+def _differ(one: int | str | None, other: int | str | None) -> bool:
+    return None not in (one, other) and one != other
 
 
 def _is_of_the_member(refusal: Refusal, founder: Call) -> bool:
