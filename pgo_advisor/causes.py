@@ -146,17 +146,26 @@ def _tensor(rest: str) -> Cause:
     return Cause(kind, source, dim, expected_text, actual)
 
 
-_FOUND = re.compile(r"' but found <class '(.*)'>", re.DOTALL)
+_TYPES = re.compile(
+    r"(?P<name>.*)' to be (?:a tensor type|<class '(?P<expected>.*?)'>)"
+    r"(?:, '? ?but found <class '(?P<actual>.*)'>)?.*",
+    re.DOTALL,
+)
 
 
 def _expected_tensor(rest: str) -> Cause:
-    name, _, found = rest.rpartition("' to be a tensor type, ")
-    source = _leading_source(name)
-    actual = _FOUND.fullmatch(found)
-    kind, value = CauseKind.tensor_type, actual[1] if actual else None
-    if value == "NoneType":
-        kind, value = CauseKind.none_value, "None"
-    return Cause(kind, source[0] if source else None, expected="a tensor", actual=value)
+    """`TENSOR_MATCH` in guards.cpp; since 2.15 with the type that was expected."""
+    types = _TYPES.fullmatch(rest)
+    if types is None:
+        return Cause(CauseKind.tensor_type)
+    source = _leading_source(types["name"])
+    kind, actual = CauseKind.tensor_type, types["actual"]
+    if actual == "NoneType":
+        kind, actual = CauseKind.none_value, "None"
+    expected = types["expected"]
+    if expected in (None, "torch.Tensor"):
+        expected = "a tensor"
+    return Cause(kind, source[0] if source else None, expected=expected, actual=actual)
 
 
 def _global_state(rest: str) -> Cause:

@@ -22,6 +22,8 @@ _TENSOR = re.compile(
 _MARK = re.compile(r"'_dynamo_(dynamic|weak_dynamic|unbacked|strict_unbacked|static)_indices'")
 _SAME = re.compile(r"(.+) is ([LG]\[.+)")
 _SHAPE_GUARDS = {"LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"}
+_ALIASING = {"LAMBDA_GUARD", "OBJECT_ALIASING"}
+"""What says that sources are one object: by `use_lamba_guard_for_object_aliasing`, which 2.15 has off."""
 _NOT_COMPARED = {
     "NO_TENSOR_ALIASING",
     "TORCH_FUNCTION_MODE_STACK",
@@ -92,12 +94,11 @@ def parse_guards(text: str) -> GuardTree:
 def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
     # a function's compiles have nearly all of their guards in common
     guard, comment = map(sys.intern, split_comment(body))
-    if kind in _SHAPE_GUARDS:
-        if alias := _SAME.fullmatch(guard):
-            tree.leaves.append(Leaf("ALIAS", guard, "True"))
-            tree.aliases.append((alias[1], alias[2]))
-        else:
-            tree.shape_guards.append((guard, comment))
+    if kind in _ALIASING and (alias := _SAME.fullmatch(guard)):
+        tree.leaves.append(Leaf("ALIAS", guard, "True"))
+        tree.aliases.append((alias[1], alias[2]))
+    elif kind in _SHAPE_GUARDS:
+        tree.shape_guards.append((guard, comment))
     elif kind == "TENSOR_MATCH":
         if match := _TENSOR.search(guard):
             sizes = match["size"].split(", ") if match["size"] else []
