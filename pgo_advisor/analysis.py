@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgo_advisor.advice import Advised, advise
 from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.dynamic_sources import SourceList, entries_of
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
 from pgo_advisor.ingest.job import Ingested, ingest
 from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
@@ -103,11 +104,18 @@ class Analysis:
 
         What the list held in the recorded run stays in it: that run shows no need of it, since it works.
         """
+        return self._beside_those_in_force(self.advised.dynamic_sources)
+
+    @property
+    def dynamic_sources_beside_unbacked(self) -> str:
+        """The same for use together with `advised.unbacked_sources`; empty if there are none."""
+        if not self.advised.unbacked_sources.entries:
+            return ""
+        return self._beside_those_in_force(self.advised.beside_unbacked)
+
+    def _beside_those_in_force(self, listed: SourceList) -> str:
         entries = [
-            entry
-            for value in (*self.lists_in_force, self.advised.dynamic_sources.value)
-            for entry in value.replace(" ", "").split(",")
-            if entry
+            entry for value in (*self.lists_in_force, listed.value) for entry in entries_of(value)
         ]
         return ",".join(dict.fromkeys(entries))
 
@@ -265,7 +273,7 @@ def _release(
             continue
     if wanted is not None:
         others = ", ".join(str(release) for release in sorted(recorded - {wanted}))
-        differs = recorded and not any(str(release).startswith(str(wanted)) for release in recorded)
+        differs = recorded and not any(map(wanted.includes, recorded))
         notes = (
             [f"The trace is of PyTorch {others}, the advice is for {wanted}."] if differs else []
         )
@@ -295,8 +303,8 @@ def _notes(advised: Advised, read: Ingested) -> Iterable[str]:
     processes = tables.compiles.drop_duplicates("log")["rank"]
     if processes.duplicated().any():
         yield (
-            "Several logs are of the same rank: worker processes count together, but of several runs "
-            "name one."
+            "Several logs are of the same rank, or tell none: worker processes count together, but of "
+            "several runs name one."
         )
     yield from advised.dynamic_sources.notes
     touching = [advice for advice in advised.advice if advice.also_touches and advice.list_entry]

@@ -45,24 +45,16 @@ class CauseKind(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Dim:
-    """A size or stride of a tensor, or an int or float (`dim` None) that a symbolic guard names."""
-
-    source: str
-    dim: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Cause:
     """Why a graph refused a call, as far as the guard that failed first tells.
 
     `source` is the canonical name, always with `L[…]`; a text since 2.7 has `x` for `L['x']`.
     `dim` is the size's or stride's index. `expected` and `actual` are texts, None where the guard
-    does not tell. `guard` is the Python expression that failed, without its comment. `dims` are
-    all sizes and numbers of a symbolic guard, the first of them being `source` and `dim`.
+    does not tell; `actual` names the fields of the global state that changed (`grad_mode`,
+    `autocast(cpu)_enabled`, …). `guard` is the Python expression that failed, without its comment.
+    Of a symbolic guard `source` and `dim` are the size or number that it names first.
     `user_line` and `user_location` (`app/f.py:4 in g`) are the code that the guard comes from.
-    `on_parameter` tells that PyTorch itself calls the tensor a parameter. `fields` are the fields
-    of the global state that changed (`grad_mode`, `autocast(cpu)_enabled`, …).
+    `on_parameter` tells that PyTorch itself calls the tensor a parameter.
 
     Three kinds need a word. `zero_one` is only what a size of 0 or 1 can fail: `2 <= x.size()[0]`
     that PyTorch explains as 0/1 specialization, or does not explain. With an upper bound the size
@@ -77,8 +69,6 @@ class Cause:
     expected: str | None = None
     actual: str | None = None
     guard: str | None = None
-    dims: tuple[Dim, ...] = ()
     user_line: str | None = None
     user_location: str | None = None
     on_parameter: bool = False
-    fields: tuple[str, ...] = ()

@@ -17,11 +17,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pgo_advisor.cause_kinds import Cause, CauseKind, Dim
+from pgo_advisor.cause_kinds import Cause, CauseKind
 from pgo_advisor.guard_expressions import guard_cause
 from pgo_advisor.guard_text import Unbalanced, origin, read_source, split_comment
 
-__all__ = ["Cause", "CauseKind", "Dim", "Failure", "parse_failure", "parse_failures"]
+__all__ = ["Cause", "CauseKind", "Failure", "parse_failure", "parse_failures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +169,9 @@ def _expected_tensor(rest: str) -> Cause:
 
 
 def _global_state(rest: str) -> Cause:
-    fields = tuple(rest.split())
-    kind = CauseKind.grad_mode if fields == ("grad_mode",) else CauseKind.global_state
-    return Cause(kind, fields=fields)
+    fields = rest.split()
+    kind = CauseKind.grad_mode if fields == ["grad_mode"] else CauseKind.global_state
+    return Cause(kind, actual=", ".join(fields))
 
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
@@ -196,8 +196,8 @@ def _with_source(kind: CauseKind, expected: str | None = None) -> Callable[[str]
     return parse
 
 
-def _only(kind: CauseKind, *fields: str) -> Callable[[str], Cause]:
-    return lambda rest: Cause(kind, fields=fields)
+def _only(kind: CauseKind, actual: str | None = None) -> Callable[[str], Cause]:
+    return lambda rest: Cause(kind, actual=actual)
 
 
 def _backend(rest: str) -> Cause:

@@ -279,8 +279,13 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-_DIM_SUFFIX = re.compile(r"^(.+):(\d+)$")
+_DIM_SUFFIX = re.compile(r"^(.+):(\d{1,18})$")
 _compile = lru_cache(maxsize=10_000)(re.compile)
+
+
+def entries_of(value: str) -> list[str]:
+    """The entries of a list, as PyTorch splits it: a space is nothing."""
+    return [entry for entry in value.replace(" ", "").split(",") if entry]
 
 
 @lru_cache(maxsize=64)
@@ -288,7 +293,7 @@ def parse(value: str, release: TorchRelease | None) -> tuple[tuple[str, int | No
     """The entries, pattern and dim, that PyTorch reads from a value; None reads as 2.13 does."""
     if release and not release.has(Capability.DYNAMIC_SOURCES):
         return ()
-    texts = value.replace(" ", "").split(",")
+    texts = entries_of(value)
     if release and not release.has(Capability.LIST_REGEX):
         return tuple((text, None) for text in texts)
     suffixes = release is None or release.has(Capability.LIST_DIM_SUFFIX)
@@ -297,7 +302,6 @@ def parse(value: str, release: TorchRelease | None) -> tuple[tuple[str, int | No
         if suffixes and (suffix := _DIM_SUFFIX.match(text))
         else (text, None)
         for text in texts
-        if text
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pgo_advisor.cause_kinds import Cause, CauseKind, Dim
+from pgo_advisor.cause_kinds import Cause, CauseKind
 from pgo_advisor.guard_text import (
     SOURCE_FUNCTION,
     closing,
@@ -247,13 +247,13 @@ def _symbolic(guard: str, comment: str) -> Cause:
     relation, names = _skeleton(guard)
     if not names or not _COMPARISON.search(relation):
         return Cause(CauseKind.unknown)
-    dims = tuple(dict.fromkeys(_dim(name) for name in names))
+    source, dim = _dim(names[0])
     kind, expected = CauseKind.symbolic_relation, None
     if bounds := _BOUNDS.fullmatch(relation):
         lower, below, operator, upper = bounds.groups()
         only_zero_one = (
             lower == "2"
-            and dims[0].dim is not None
+            and dim is not None
             and (upper is None or (operator == "<=" and len(upper) >= 18))
             and (not comment or "0/1 specialization" in comment)
         )
@@ -265,7 +265,7 @@ def _symbolic(guard: str, comment: str) -> Cause:
     elif " % " in relation:
         kind = CauseKind.divisibility
         expected = relation.removeprefix("$ ") if relation.startswith("$ % ") else None
-    return Cause(kind, dims[0].source, dims[0].dim, expected=expected, dims=dims)
+    return Cause(kind, source, dim, expected=expected)
 
 
 def _skeleton(guard: str) -> tuple[str, list[str]]:
@@ -286,6 +286,6 @@ def _skeleton(guard: str) -> tuple[str, list[str]]:
     return "".join(parts), names
 
 
-def _dim(name: str) -> Dim:
+def _dim(name: str) -> tuple[str, int | None]:
     dim = _DIM.fullmatch(name)
-    return Dim(dim[1], int(dim[2])) if dim else Dim(name, None)
+    return (dim[1], int(dim[2])) if dim else (name, None)

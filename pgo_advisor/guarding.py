@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 
 from pgo_advisor.automatic import inferred_strides
 from pgo_advisor.cause_kinds import CauseKind
@@ -76,8 +77,15 @@ def is_contiguous(tensor: Tensor) -> bool:
     return True
 
 
-def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
-    """Whether the shape guards of the founder's recorded graph let the call pass.
+def is_about(
+    relation: Relation, pairs: Collection[Pair], symbols: Mapping[str, str] = MappingProxyType({})
+) -> bool:
+    """Whether a relation speaks of one of these pairs, whose names may be given by symbols."""
+    return bool(pairs) and any(pair_of(symbols.get(name, name)) in pairs for name in relation.names)
+
+
+def guards_hold(founder: Call, call: Call, marked: Marked, unbacked: Collection[Pair] = ()) -> bool:
+    """Whether the shape guards of the founder's recorded graph let the call pass, but those on `unbacked`.
 
     Of sizes that are equal by duck sizing each that is declared gets a symbol of its own, the others go on
     sharing one. Of which of them another guard on their common symbol speaks is not recorded, so one that it
@@ -94,7 +102,7 @@ def guards_hold(founder: Call, call: Call, marked: Marked) -> bool:
             return False
     for relation, duck in founder.installed:
         shared = [group for group in groups if group & relation.names]
-        if (shared and duck) or _is_stride_equality(relation):
+        if (shared and duck) or _is_stride_equality(relation) or is_about(relation, unbacked):
             continue
         values = {name: call.number(name) for name in relation.names}
         readings = [values] + [
@@ -133,8 +141,8 @@ def _is_stride_equality(relation: Relation) -> bool:
 
 
 def is_marked(name: str, call: Call, marked: Marked) -> bool:
-    source, _, rest = name.partition(".size()[")
-    return marked(source, int(rest.rstrip("]"))) if rest else marked(source, None)
+    pair = pair_of(name)
+    return pair is not None and marked(*pair)
 
 
 def paths_agree(founder: Call, call: Call, varying: Collection[Pair]) -> bool:

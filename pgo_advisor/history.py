@@ -14,6 +14,7 @@ import pandas as pd
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.relations import Number, Relation, parse_relation
 from pgo_advisor.tables import Tables
+from pgo_advisor.whole_numbers import whole_number
 
 UNKNOWN = "<unknown>"
 """Stands for a name or file that nothing tells."""
@@ -271,8 +272,9 @@ def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
     for row in rows(tables.symbols):
         call = calls[row["compile"]]
         call.symbols[row["symbol"]] = row["name"]
-        if "._base." in row["name"] and str(row["value"]).isdecimal():
-            call.values[row["name"]] = int(row["value"])
+        value = whole_number(str(row["value"]))
+        if "._base." in row["name"] and value is not None:
+            call.values[row["name"]] = value
     for row in rows(tables.specializations):
         call, pair = calls[row["compile"]], Pair(row["source"], row["dim"])
         call.pinned.add(pair)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pgo_advisor.automatic import AutomaticDynamic
 from pgo_advisor.history import Call, Pair, pair_of
+from pgo_advisor.whole_numbers import whole_number
 
 
 def pairs(call: Call) -> list[Pair]:
@@ -46,9 +47,9 @@ def met_at_limit(calls: Sequence[Call], varying: Mapping[Pair, int]) -> dict[Pai
     for call in calls:
         if call.outcome == "limit":
             for refusal in call.refusals:
-                actual = refusal.actual or ""
-                if refusal.pair in known and actual.isdecimal():
-                    value = actual if refusal.pair.dim is None else int(actual)
+                size = whole_number(refusal.actual or "")
+                if refusal.pair in known and size is not None:
+                    value = size if refusal.pair.dim is not None else str(size)
                     found.setdefault(refusal.pair, set()).add(value)
     return found
 

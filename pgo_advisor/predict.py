@@ -21,6 +21,7 @@ from pgo_advisor.guarding import (
     SIZE_CAUSES,
     Marked,
     guards_hold,
+    is_about,
     is_marked,
     paths_agree,
     strides_fit,
@@ -306,8 +307,8 @@ class Predictor:
                 for pair in self.varying
             )
             and strides_fit(founder, call, graph.dynamic, graph.loose)
-            and (bool(unbacked) or guards_hold(founder, call, marked))
-            and (bool(unbacked) or self._same_branches(founder, call, marked))
+            and guards_hold(founder, call, marked, unbacked)
+            and self._same_branches(founder, call, marked, unbacked)
             and paths_agree(founder, call, self.varying)
         )
 
@@ -328,7 +329,9 @@ class Predictor:
             return False
         return pair in dynamic and (pair in unbacked or pair.dim is None or now not in (0, 1))
 
-    def _same_branches(self, founder: Call, call: Call, marked: Marked) -> bool:
+    def _same_branches(
+        self, founder: Call, call: Call, marked: Marked, unbacked: Collection[Pair]
+    ) -> bool:
         """Whether every compile's decisions on sizes come out alike for both calls.
 
         Only compiles tell whose pairs were symbols where they differ from the two calls; and of the two
@@ -346,9 +349,10 @@ class Predictor:
                 for pair in self.varying
             ):
                 continue
-            if self._first_failing(other, founder, marked) != self._first_failing(
-                other, call, marked
-            ):
+            first, second = (
+                self._first_failing(other, c, marked, unbacked) for c in (founder, call)
+            )
+            if first != second:
                 return False
         return True
 
@@ -371,11 +375,15 @@ class Predictor:
                 kinds.setdefault(kind, call)
         return list(kinds.values())
 
-    def _first_failing(self, other: Call, call: Call, marked: Marked) -> int | None:
+    def _first_failing(
+        self, other: Call, call: Call, marked: Marked, unbacked: Collection[Pair]
+    ) -> int | None:
         """Which of `other`'s decisions fails first for `call`; None if its graph takes the call."""
-        if guards_hold(other, call, marked):
+        if guards_hold(other, call, marked, unbacked):
             return None
         for index, decision in enumerate(self._decisions(other)):
+            if is_about(decision, unbacked, other.symbols):
+                continue
             values = {name: call.number(other.symbols.get(name, name)) for name in decision.names}
             known = {name: value for name, value in values.items() if value is not None}
             if decision.holds(known) is False:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 Row = Mapping[Any, Any]
+_INT64 = 1 << 63
 INTS = "list of int"
 """Dtype name of a column whose cells are tuples of ints (None for an unknown one), or missing."""
 
@@ -267,12 +268,22 @@ def _frame(table: str, rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def _series(values: list[Any], dtype: str) -> Any:
+    """The column; numbers of more than 64 bits are missing, and half characters replaced."""
     if dtype == INTS:
-        cells = [
-            None if value is None else tuple(None if item is None else int(item) for item in value)
-            for value in values
-        ]
+        cells = [None if value is None else tuple(map(_int64, value)) for value in values]
         return pd.Series(cells, dtype=object)
     if dtype == "string":
-        return pd.Series(values, dtype=pd.StringDtype("python"))
+        return pd.Series(list(map(_unicode, values)), dtype=pd.StringDtype("python"))
+    if dtype == "Int64":
+        return pd.Series(list(map(_int64, values)), dtype=dtype)
     return pd.Series(values, dtype=dtype)
+
+
+def _int64(value: Any) -> Any:
+    return value if value is None or value is pd.NA or -_INT64 <= value < _INT64 else None
+
+
+def _unicode(value: Any) -> Any:
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-8", "replace").decode()

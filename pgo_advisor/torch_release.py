@@ -96,6 +96,11 @@ class TorchRelease:
         until = capability.until
         return capability.since <= self.version and (until is None or self.version < until)
 
+    def includes(self, other: TorchRelease) -> bool:
+        """Whether another release is this one, or of this one where only a part is given: 2.13 of 2.13.0."""
+        release, given = other.version.release, self.version.release
+        return release[: len(given)] == given
+
     def __str__(self) -> str:
         """The version without its build, as `2.13.0`."""
         return self.version.public

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pgo_advisor.analysis import Analysis
+from pgo_advisor.dynamic_sources import entries_of
 from pgo_advisor.findings import Advice
 from pgo_advisor.measured import Way
 from pgo_advisor.patch.mirror import Mirror
@@ -52,7 +53,7 @@ class Entries:
 
     def __init__(self, bench: Bench, value: str) -> None:
         self._bench = bench
-        self.items = self.entries = _split(value)
+        self.items = self.entries = _not_in_force(value)
 
     def run(self, items: Sequence[str], label: str) -> Trial:
         return self._bench.run(_variable(items), label)
@@ -86,7 +87,8 @@ class Marks:
                 self._unmarked.append(item)
         marked = {item.list_entry for item in self.marks.values()}
         marked -= {item.list_entry for item in self._unmarked}
-        self.entries = [e for e in _split(analysis.dynamic_sources) if e not in marked]
+        entries = _not_in_force(analysis.dynamic_sources)
+        self.entries = [entry for entry in entries if entry not in marked]
         self.items = [*self.marks, *self.entries] if self.patch.files else []
 
     def _name(self, item: Advice, sites: Sequence[Site]) -> str:
@@ -150,8 +152,10 @@ def _input(item: Advice) -> str:
     return item.source if item.dim is None else f"{item.source} dim {item.dim}"
 
 
-def _split(value: str) -> list[str]:
-    return [entry for entry in value.replace(" ", "").split(",") if entry]
+def _not_in_force(value: str) -> list[str]:
+    """The entries of a list less those that the user has set: these are in all runs."""
+    in_force = entries_of(os.environ.get(LIST, ""))
+    return [entry for entry in entries_of(value) if entry not in in_force]
 
 
 def _variable(entries: Iterable[str]) -> dict[str, str]:

@@ -12,8 +12,10 @@ import gzip
 import io
 import lzma
 import random
+import re
 import signal
 import tarfile
+import tempfile
 import time
 import traceback
 import zipfile
@@ -45,6 +47,31 @@ HOSTILE = [
     "\u202e\u2028".encode(),
     b"\xed\xa0\x80",
 ]
+PROFILE = b"""hash(9b7a1f3c)/app/train.py:12:step:
+  L['x']: tensor size=[?, 3] stride=[S(1), 1]
+  L['k']: scalar 3
+  L['m']: fully dynamic scalar or tensor
+hash(<string>)<string>:1:made:
+  L['y']: tensor size=[4, ?] stride=[S(1), 1]
+"""
+VALUE = re.compile(rb'-?\d+(?:\.\d+)?|"(?:[^"\\]|\\.){0,200}"')
+OTHER_VALUES = [
+    b"-1",
+    b"0",
+    b"9223372036854775808",
+    b"9" * 30,
+    b"9" * 5000,
+    b"-" + b"9" * 20,
+    b"1e308",
+    b"1e400",
+    b"null",
+    b"[]",
+    b'""',
+    b'"\\u0000"',
+    b'"\\ud800"',
+    b'"' + b"a!" * 3000 + b'"',
+    b"\"L['d']['.size()[q'].size()[0]\"",
+]
 
 
 def corpora() -> dict[str, list[bytes]]:
@@ -64,6 +91,7 @@ def corpora() -> dict[str, list[bytes]]:
     return {
         "trace": traces,
         "console": contents("console", "*.txt*"),
+        "pgo": [PROFILE],
         "pickle": contents("pgo", "*.pkl"),
         "mega-cache": contents("pgo", "*.bin"),
         "archive": [pack(trace) for trace in small for pack in PACKS],
@@ -97,7 +125,7 @@ def damaged(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
         if not data:
             break
         at = draw.randrange(len(data))
-        match draw.randrange(8):
+        match draw.randrange(10):
             case 0:
                 del data[at:]
             case 1:
@@ -119,6 +147,9 @@ def damaged(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
             case 7:
                 end = at + draw.choice([1, 4, 8])
                 data[at:end] = draw.choice([b"\0", b"\xff"]) * len(data[at:end])
+            case 8 | 9:
+                if value := VALUE.search(data, at, at + 4000):
+                    data[value.start() : value.end()] = draw.choice(OTHER_VALUES)
     return bytes(data)
 
 
@@ -133,6 +164,9 @@ def run(path: Path) -> str:
         analysis.to_markdown()
         analysis.env("shell")
         analysis.snippet()
+        analysis.patch(root=path.parent)
+        with tempfile.TemporaryDirectory() as directory:
+            analysis.tables.to_parquet(Path(directory, "tables"))
     except PgoAdvisorError as error:
         return type(error).__name__
     finally:

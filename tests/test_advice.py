@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TESTS, TRACES, recorded
+from conftest import TESTS, TRACES, Trace, recorded
 
+import pgo_advisor
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.history import frames_of
@@ -125,3 +127,22 @@ def test_recordings_are_of_programs() -> None:
     for path in SIDECARS.values():
         for recompile in json.loads(path.read_text())["recompiles"]:
             assert {cause["kind"] for cause in recompile["causes"]} <= kinds, path.name
+
+
+def test_unbacked_sizes_take_no_branch_on_another_size(analysis: Analyses) -> None:
+    # sizes 1 of x join the others, the two outcomes of the branch on y stay: measured as 2
+    found = analysis("2.13.0", "u57_size_one_beside_a_branch")
+    assert found.totals.predicted.low - found.advised.unbacked_saves == 2
+
+
+def test_the_option_of_unbacked_sizes_keeps_the_list_in_force(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    empty, other = (rf"\"dynamic_sources\": \"{value}\"" for value in ("", "L['other']"))
+    text = trace("2.13.0", "s04_zero_one").read_text()
+    assert empty in text
+    log.write_text(text.replace(empty, other))
+    found = pgo_advisor.analyze(log)
+    assert found.dynamic_sources == "L['other'],L['x']:0"
+    export = "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['other']\""
+    assert export in found.to_text()
+    assert found.to_dict()["dynamic_sources_beside_unbacked"] == "L['other']"

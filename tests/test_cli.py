@@ -270,3 +270,28 @@ def test_numbers_that_are_no_limit(trace: Trace, option: str, value: str) -> Non
     done = run("analyze", option, value, trace("2.13.0", "s01_batch_dim"))
     assert done.exit_code == 2
     assert value in done.stderr
+
+
+def test_standard_input_named_twice_is_read_once(trace: Trace) -> None:
+    log = trace("2.13.0", "s01_batch_dim").read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "pgo_advisor", "env", "-", "-"], input=log, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(b"export TORCH_COMPILE_DYNAMIC_SOURCES=")
+    assert b"is empty" in done.stderr
+
+
+def test_a_value_that_a_format_cannot_hold(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(trace("2.13.0", "s01_batch_dim").read_bytes().replace(b"L['x']", b"L['${A}']"))
+    result = run("env", log, "--torch-version", "2.7", "--format", "dotenv")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "give another --format" in result.stderr
+
+
+def test_another_release_than_the_recorded_one_is_told(trace: Trace) -> None:
+    log = trace("2.13.0", "s01_batch_dim")
+    differs = "The trace is of PyTorch 2.13.0, the advice is for"
+    assert differs not in run("env", log, "--torch-version", "2.13").stderr
+    assert differs in run("env", log, "--torch-version", "2.1").stderr

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -17,14 +19,17 @@ from conftest import Trace
 from hostile import TEXTS, hostile
 from test_unpack import assert_same
 
-from pgo_advisor.analysis import Analysis
+from pgo_advisor.analysis import Analysis, analyze
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.fetch import Local
+from pgo_advisor.ingest.guards_text import parse_guards
 from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.paths import Finder
+from pgo_advisor.ingest.pgo_text import parse_pgo_text
 from pgo_advisor.ingest.unpack import Unpacker
 from pgo_advisor.limits import Limits
 from pgo_advisor.render.patch import render_sites
+from pgo_advisor.tables import Tables
 
 
 def records(log: Path) -> list[bytes]:
@@ -315,3 +320,58 @@ class TestDeletedMeanwhile:
 
         unpacker = Unpacker(tmp_path / "unpacked", Limits())
         assert [item.path for item in Finder(unpacker).find(places())] == logs
+
+
+def test_a_damaged_archive_beside_a_log(trace: Trace, tmp_path: Path) -> None:
+    log, archive = trace("2.13.0", "s01_batch_dim"), tmp_path / "other.log.gz"
+    archive.write_bytes(gzip.compress(log.read_bytes())[:20])
+    read = ingest([log, archive])
+    assert_same(read, ingest([log]))
+    [loss] = read.losses
+    assert loss.startswith(f"{archive}")
+
+
+def test_records_of_more_processes_than_are_kept(trace: Trace, tmp_path: Path) -> None:
+    log, crowd = trace("2.13.0", "s01_batch_dim"), tmp_path / "crowd.log"
+    line = b'V1101 10:00:00.000000 %d torch/_logging/_internal.py:1] {"artifact": {"name": "x"}}\n'
+    crowd.write_bytes(b"".join(line % number for number in range(1, 257)) + log.read_bytes())
+    number = len(records(log))
+    with pytest.raises(InputError, match=f"{number} records are of further processes"):
+        ingest([crowd])
+
+
+def test_a_clock_that_was_set_back(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    text = trace("2.13.0", "s01_batch_dim").read_text()
+    times = r'"(duration_us|entire_frame_compile_time_s)": [\d.]+'
+    log.write_text(re.sub(times, r'"\1": -1000', text))
+    analysis = analyze(log)
+    assert analysis.totals.seconds == 0
+    assert " ? " in analysis.to_text()
+    analysis.to_html()
+
+
+def test_numbers_and_texts_that_no_table_holds() -> None:
+    row = {"rank": 1 << 64, "name": "\ud800", "log": 0}
+    tables = Tables.from_rows({"compiles": [row], "inputs": [{"size": (3, 1 << 64, None)}]})
+    assert tables.compiles["rank"].isna().all()
+    assert tables.compiles["name"].tolist() == ["?"]
+    assert tables.inputs["size"].tolist() == [(3, None, None)]
+
+
+@pytest.mark.parametrize("digits", [19, 5000])
+def test_numbers_that_are_no_sizes(digits: int) -> None:
+    number = "9" * digits
+    tree = parse_guards(
+        "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GuardManager: source=L['x'], accessed_by=A\n"
+        f"| | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, "
+        f"requires_grad=False, size=[{number}, 3], stride=[3, 1])\n"
+        f"| | +- DIMENSION_DYNAMIC_MARKING_GUARD: L['x']._dynamo_dynamic_indices.issubset({{{number}, 1}})"
+        "  # '_dynamo_dynamic_indices'\n"
+    )
+    assert [tensor.size for tensor in tree.tensors] == [(None, 3)]
+    code = f"hash(ab)/a.py:{number}:f:\n"
+    entry = f"  L['x']: tensor size=[{number}, 4] stride=[4, 1]\n"
+    assert parse_pgo_text(code + entry) == []
+    [row] = parse_pgo_text("hash(ab)/a.py:3:f:\n" + entry)
+    assert row["size"] == (None, 4)

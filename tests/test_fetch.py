@@ -96,3 +96,20 @@ def test_a_system_that_is_not_installed() -> None:
         ingest(["s3://bucket/trace"])
     with pytest.raises(InputError, match="cannot be read"):
         ingest(["nonsense://bucket/trace"])
+
+
+def test_a_chain_of_urls_is_shown_without_its_secrets(server: str) -> None:
+    with pytest.raises(InputError) as error:
+        ingest([f"zip://x.log::http://me:secret@{server}/s01_batch_dim.log.gz?key=secret"])
+    assert "secret" not in str(error.value)
+
+
+def test_what_is_no_url() -> None:
+    with pytest.raises(InputError, match="no URL"):
+        ingest(["http://[secret/"])
+
+
+def test_an_empty_directory_read_by_workers(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="nothing that can be analysed"):
+        ingest([f"file://{tmp_path}"], cluster="local")

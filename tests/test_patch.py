@@ -440,3 +440,13 @@ def test_the_report_shows_the_patch(
     assert result.exit_code == 0, result.output
     assert f'href="{url}/s01_batch_dim.py#L6"' in Path("r.html").read_text()
     assert f"({url}/s01_batch_dim.py#L6)" in Path("r.md").read_text()
+
+
+def test_code_that_is_in_no_file(tmp_path: Path) -> None:
+    profile = tmp_path / "profile.txt"
+    profile.write_text(
+        "hash(<string>)<string>:1:made:\n  L['x']: tensor size=[?, 3] stride=[S(1), 1]\n"
+    )
+    result = CliRunner().invoke(main, ["patch", str(profile), "--root", str(tmp_path)])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "nothing" in result.output or result.exit_code == 0

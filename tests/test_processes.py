@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -83,3 +84,14 @@ def test_many_ranks_are_cut_between_two() -> None:
     )
     assert runs_in_words([0, 1, 2, 5, 6, 8, 10, 11, 12, 40], most=16) == "0 to 2, 5 to 6, 8, …"
     assert runs_in_words([], "rank") == ""
+
+
+def test_compiles_of_a_rank_are_added_up(trace: Trace, tmp_path: Path) -> None:
+    # rank 0 compiles in one process and in a second one, rank 1 the other way round
+    once, twice = sorted(trace("2.13.0", "m01_two_ranks").iterdir())
+    for number, log, rank in ((1, once, 0), (2, twice, 0), (3, twice, 1), (4, once, 1)):
+        text = re.sub(rb'"rank": \d', b'"rank": %d' % rank, log.read_bytes())
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_{number}.log").write_bytes(text)
+    found = pgo_advisor.analyze(tmp_path)
+    assert found.totals.compiles == 6
+    assert "ranks-disagree" not in {finding.rule for finding in found.findings}

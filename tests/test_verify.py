@@ -532,3 +532,12 @@ for run in [lambda n: f(torch.randn(n))]:
     program = box.program(COMPILE.replace("(3, 4, 5)", "(3, 3, 3)") + "raise SystemExit(4)")
     assert measure(box, "--with", "mark", *program, code=4) is None
     assert box.run("verify", "--root", root, "true").returncode == 2
+
+
+def test_entries_that_are_in_force_are_not_tried(box: Box) -> None:
+    program = box.program(COMPILE)
+    box.environment[LIST] = "L['x']:0"
+    assert measure(box, *program, code=0) is None
+    box.environment[LIST] = "L['other']"
+    measured = measure(box, "--runs", 1, "--minimize", *program, code=0)
+    assert (measured["dynamic_sources"], measured["useless"]) == ("L['x']:0", [])

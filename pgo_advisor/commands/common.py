@@ -17,6 +17,7 @@ import click
 
 from pgo_advisor.errors import OutputError
 from pgo_advisor.limits import GIB, TLPARSE_TIMEOUT, Limits
+from pgo_advisor.torch_release import TorchRelease
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
@@ -247,20 +248,22 @@ def run_analysis(
 
     end_on_signals()
     told = click.get_current_context().meta
-    with _progress() as progress:
+    if torch_version is not None:
         try:
-            return analyze(
-                *paths,
-                torch_version=torch_version,
-                job=told[_KEY.format("job")],
-                timeout=timeout,
-                limits=Limits.of_gib(told[_KEY.format("unpack_limit")]),
-                full=full,
-                cluster=told[_KEY.format("cluster")],
-                progress=progress,
-            )
+            TorchRelease.parse(torch_version)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--torch-version") from error
+    with _progress() as progress:
+        return analyze(
+            *paths,
+            torch_version=torch_version,
+            job=told[_KEY.format("job")],
+            timeout=timeout,
+            limits=Limits.of_gib(told[_KEY.format("unpack_limit")]),
+            full=full,
+            cluster=told[_KEY.format("cluster")],
+            progress=progress,
+        )
 
 
 @contextmanager

@@ -29,9 +29,14 @@ def env(paths: tuple[str, ...], torch_version: str | None, timeout: float, fmt: 
     remark_on(analysis)
     if not analysis.advice:
         remark("nothing to declare dynamic: no recorded compile would be saved by it")
-    if fmt not in ("value", "python", "json") and len(analysis.dynamic_sources) > MAX_VALUE_BYTES:
+    length = len(analysis.dynamic_sources.encode())
+    if fmt not in ("value", "python", "json") and length > MAX_VALUE_BYTES:
         raise OutputError(
             "the list is longer than an environment variable can be; print it with --format value and set "
             "torch.compiler.config.dynamic_sources in the program"
         )
-    click.echo(analysis.env(fmt), nl=False)
+    try:
+        text = analysis.env(fmt)
+    except ValueError as error:
+        raise OutputError(f"{error}; give another --format") from error
+    click.echo(text, nl=False)

@@ -89,7 +89,7 @@ _SYMBOL = re.compile(
     r"create_symbol (\w{1,64}) = (\S{1,64}) for ([^\n]{1,4000}?)"
     r"(?: (?:VR)?\[([^,\[\]]{1,40}), ([^\]]{1,40})\].*)?$"
 )
-_SIZES = re.compile(r"wrap_to_fake ([^\n]{1,4000}?) \(((?:\d{1,19}, ?)*(?:\d{1,19})?)\) ")
+_SIZES = re.compile(r"wrap_to_fake ([^\n]{1,4000}?) \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\) ")
 _CHANGED = re.compile(
     r"automatic dynamic (?:(?:size )?(?P<tensor>.{1,4000}) size\((?P<dim>\d{1,3})\) "
     r"(?P<new>\d{1,19}) != (?P<old>\d{1,19})"

@@ -13,6 +13,7 @@ from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.causes import Failure, parse_failure
 from pgo_advisor.ingest.console import Console, Printed, Process
 from pgo_advisor.ingest.rows import LogRows, Row, break_row, failure_row, named_property
+from pgo_advisor.whole_numbers import whole_number
 
 _MOST_DIMS = 64
 _MOST_IMPLIED = 256
@@ -110,8 +111,8 @@ class _Frame:
                             one.parameters.add(source)
         elif cause.kind is CauseKind.tensor_rank:
             for one, rank in ((compile_, actual), (graph, expected)):
-                if one is not None and rank and rank.isdecimal():
-                    one.ranks[source] = min(int(rank), _MOST_DIMS)
+                if one is not None and (told := whole_number(rank or "")) is not None:
+                    one.ranks[source] = min(told, _MOST_DIMS)
         elif cause.kind in {CauseKind.int_value, CauseKind.float_value} and expected:
             kind = cause.kind.value.partition("-")[0]
             if graph is not None:

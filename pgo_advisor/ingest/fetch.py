@@ -8,7 +8,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -40,7 +40,7 @@ class Fetcher:
         """`-` is standard input. Raises InputError for what cannot be fetched, or is too large."""
         text = os.fspath(given)
         if text == "-":
-            return self._spool("standard input", lambda: sys.stdin.buffer)
+            return self._spool("standard input", lambda: nullcontext(sys.stdin.buffer))
         if is_url(text):
             return self._remote(text)
         path = Path(given)
@@ -163,6 +163,15 @@ def is_url(given: str | os.PathLike[str]) -> bool:
 
 
 def _without_secrets(url: str) -> str:
-    """The URL less user, password, and query, which can hold a signature."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    """The URL, or each of a chain, less user, password, and query, which can hold a signature.
+
+    Raises InputError if it is none.
+    """
+    try:
+        chain = [urlsplit(part) for part in url.split("::")]
+    except ValueError as error:
+        raise InputError(f"an input that begins with {url.split('://')[0]}:// is no URL") from error
+    return "::".join(
+        f"{part.scheme}://{part.netloc.rpartition('@')[2]}{part.path}" if part.scheme else part.path
+        for part in chain
+    )

@@ -10,6 +10,9 @@ import re
 import sys
 from typing import NamedTuple
 
+from pgo_advisor import guard_text
+from pgo_advisor.whole_numbers import whole_number
+
 _LINE = re.compile(r"((?:\| )*)\+- (.*)", re.DOTALL)
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager(?:: source=|$)")
 _LEAF = re.compile(r"([A-Z][A-Z_]+): (.*)", re.DOTALL)
@@ -103,15 +106,12 @@ def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
         if match := _TENSOR.search(guard):
             sizes = match["size"].split(", ") if match["size"] else []
             same = (match["type"], match["keys"], match["dtype"], match["device"], match["grad"])
-            size = tuple(int(text) if text.isdecimal() else None for text in sizes)
+            size = tuple(whole_number(text) for text in sizes)
             tree.tensors.append(TensorGuard(source, size, f"{', '.join(same)}, {len(sizes)} dims"))
     elif mark := _MARK.search(guard):
         dims = re.search(r"issubset\(\{([\d, ]*)\}\)", guard)
-        marked = (
-            frozenset(map(int, dims[1].replace(" ", "").split(",")))
-            if dims and dims[1]
-            else frozenset()
-        )
+        numbers = map(whole_number, dims[1].split(",")) if dims else ()
+        marked = frozenset(number for number in numbers if number is not None)
         tree.marks.setdefault(source, {})[mark[1]] = marked
     elif kind not in _NOT_COMPARED:
         if kind == "EQUALS_MATCH" and (number := _CONSTANT.search(guard)):
@@ -128,4 +128,7 @@ def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
 def split_comment(body: str) -> tuple[str, str]:
     """A guard and the comment behind it, which says where in the user's code it comes from."""
     guard, _, comment = body.partition("  # ")
+    if "  # " in comment:
+        guard, comment = guard_text.split_comment(body)
+        comment = comment.removeprefix("  # ")
     return guard.strip(), comment.strip()

@@ -93,9 +93,7 @@ def ingest(
     if not logs:
         if failures:
             raise failures[min(failures)]
-        raise NothingFoundError(
-            f"{found[0].shown} holds nothing that can be analysed; name {WANTED}"
-        )
+        raise NothingFoundError(f"{given[0]} holds nothing that can be analysed; name {WANTED}")
     return _joined(
         sorted(logs, key=lambda log: (log[0].rank is None, log[0].rank or 0)),
         losses=[
@@ -214,19 +212,27 @@ def _joined(
         (item, without_recorded(log, traces) if item.kind == "console" else log)
         for item, log in logs
     ]
+    losses = [
+        *losses,
+        *(f"{item.shown}: {loss}" for item, log in logs for loss in log.losses),
+    ]
     if not any(log.rows.get(table) for _, log in logs for table in ("compiles", "pgo_entries")):
         names = ", ".join(str(item.shown) for item, _ in logs[:3])
         raise NoCompileError(
             f"no compile is recorded in {names}: was torch.compile reached, and not switched off "
-            "(TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?"
+            f"(TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?{_first_of(losses)}"
         )
     return Ingested(
         tables=Tables.from_rows(_join(logs)),
         logs=tuple(item.shown for item, _ in logs),
         reports=tuple(reports),
-        losses=(*losses, *(f"{item.shown}: {loss}" for item, log in logs for loss in log.losses)),
+        losses=tuple(losses),
         notes=(*notes, *(f"{item.shown}: {note}" for item, log in logs for note in log.notes)),
     )
+
+
+def _first_of(losses: Sequence[str]) -> str:
+    return f" Lost: {losses[0]}" if losses else ""
 
 
 def _join(logs: Sequence[Read]) -> dict[str, list[dict[str, Any]]]:

@@ -104,7 +104,10 @@ class Finder:
                 raise InputError(f"{shown} is no regular file; name {WANTED}")
             head = _head(path)
             if kind := packing(head):
-                unpacked = self._unpacker.unpack(path, kind, shown)
+                try:
+                    unpacked = self._unpacker.unpack(path, kind, shown)
+                except InputError as error:
+                    raise NothingFoundError(str(error)) from error
                 items = list(self._search(unpacked, shown, shown, _MAX_DEPTH))
                 if not items:
                     raise NothingFoundError(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pgo_advisor.whole_numbers import whole_number
+
 PGO_ARTIFACTS = frozenset(
     {
         "put_local_code_state",
@@ -20,7 +22,7 @@ PGO_ARTIFACTS = frozenset(
     }
 )
 
-_CODE = re.compile(r"(?:hash\(([0-9a-fA-F]{1,8}|[^()]{0,400})\))?(.+):(\d+):([^:]*):")
+_CODE = re.compile(r"(?:hash\(([0-9a-fA-F]{1,8}|[^()]{0,400})\))?(.+):(\d{1,18}):([^:]*):")
 _ENTRY = re.compile(
     r"  (?P<source>.*): (?:tensor size=\[(?P<size>[^\]]*)\] stride=\[(?P<stride>[^\]]*)\]"
     r"|scalar (?P<scalar>.*)|(?P<dynamic>fully dynamic scalar or tensor)|(?P<unusual>unusual .*))",
@@ -59,7 +61,7 @@ def _entry(match: re.Match[str]) -> dict[str, Any]:
     if match["size"] is not None:
         sizes = [size.strip() for size in match["size"].split(",") if size.strip()]
         entry["kind"] = "tensor"
-        entry["size"] = tuple(int(size) if size.isdecimal() else None for size in sizes)
+        entry["size"] = tuple(whole_number(size) for size in sizes)
         entry["stride"] = f"[{match['stride']}]"
     elif match["scalar"] is not None:
         entry |= {"kind": "scalar", "value": match["scalar"]}

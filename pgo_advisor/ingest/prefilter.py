@@ -226,7 +226,7 @@ class _Reading:
         """The places in `processes`, by the ids that the log gives."""
         self._strings = Strings()
         self._room = _MOST_STRINGS
-        self._replaced = self._dropped = 0
+        self._replaced = self._dropped = self._crowded = self._unnamed = 0
         self._header = b""
         """The beginning of a record whose first line has not ended."""
         self._file: BinaryIO | None = None
@@ -270,7 +270,10 @@ class _Reading:
         self.records += 1
         self._file = None
         process = self._process(match["process"])
-        if process is None or (kind or b"str") not in _READ:
+        if process is None:
+            self._crowded += 1
+            return
+        if (kind or b"str") not in _READ:
             return
         if kind == b"artifact" and match["name"] not in _READ_ARTIFACTS:
             return
@@ -304,7 +307,9 @@ class _Reading:
             string, number = decode_string(json).entry
         except (msgspec.DecodeError, RecursionError):
             return False
-        if self._room > 0 and number >= 0:
+        if self._room <= 0:
+            self._unnamed += 1
+        elif number >= 0:
             self._room -= 2
             for table in (self._strings, self._processes[process].strings):
                 table.put(number, string)
@@ -355,6 +360,13 @@ class _Reading:
             losses.append(
                 f"{self._dropped} lines are neither records nor payloads and were left out"
             )
+        if self._crowded:
+            losses.append(
+                f"{self._crowded} records are of further processes than the first {_MOST_PROCESSES} and "
+                "were left out"
+            )
+        if self._unnamed:
+            losses.append(f"{self._unnamed} names of files are more than are kept, and unknown")
         return losses
 
 

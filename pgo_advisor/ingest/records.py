@@ -87,6 +87,10 @@ class Specialization(msgspec.Struct):
     stack: msgspec.Raw = msgspec.Raw()
 
 
+_FOREVER = 1e15
+"""Microseconds, 30 years: what takes longer is no duration."""
+
+
 class Metrics(msgspec.Struct):
     """`torch/_dynamo/utils.py`, `CompilationMetrics`; at the recompile limit nearly all is null.
 
@@ -94,6 +98,13 @@ class Metrics(msgspec.Struct):
     """
 
     CONFIGS: ClassVar = ("compiler_config", "dynamo_config", "inductor_config")
+    DURATIONS: ClassVar = (
+        "duration_us",
+        "entire_frame_compile_time_s",
+        "backend_compile_time_s",
+        "inductor_compile_time_s",
+        "code_gen_time_s",
+    )
 
     co_name: str | None = None
     co_filename: str | None = None
@@ -116,6 +127,10 @@ class Metrics(msgspec.Struct):
         for name in self.CONFIGS:
             if (text := getattr(self, name)) is not None:
                 setattr(self, name, sys.intern(text))
+        for name in self.DURATIONS:
+            # a clock that is set back makes negative ones
+            if (time := getattr(self, name)) is not None and not 0 <= time < _FOREVER:
+                setattr(self, name, None)
 
     @property
     def seconds(self) -> float | None:

@@ -27,7 +27,7 @@ _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
 _GRAPH_BREAK = re.compile(
     r"Graph [Bb]reak(?: Reason)?:\s*(?:Encountered graph break when attempting to trace [^\n]*\s*)?(.*)"
 )
-_BREAK_PLACE = re.compile(r"Graph [Bb]reak(?: \([^)\n]*\))? in user code at (.*):(\d+)")
+_BREAK_PLACE = re.compile(r"Graph [Bb]reak(?: \([^)\n]*\))? in user code at (.*):(\d{1,18})")
 
 
 @dataclass

@@ -21,10 +21,15 @@ def settings_of(metrics: Metrics) -> dict[str, Any]:
     inductor = _config(metrics.inductor_config)
     return {
         "dynamic": _dynamic(dynamo),
-        "dynamic_sources": compiler.get("dynamic_sources"),
-        "unbacked_sources": compiler.get("unbacked_sources"),
+        "dynamic_sources": _list(compiler.get("dynamic_sources")),
+        "unbacked_sources": _list(compiler.get("unbacked_sources")),
         "settings": ", ".join(_notable(dynamo, inductor)) or None,
     }
+
+
+def _list(value: object) -> str | None:
+    """None for what no environment variable can hold, and so is none of PyTorch's."""
+    return value if isinstance(value, str) and "\0" not in value else None
 
 
 def _dynamic(dynamo: dict[str, Any]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis
 
 
+_CRC32 = re.compile("[0-9a-fA-F]{1,8}")
+"""Code that is in no file has its name, as `<string>`, in this place."""
+
+
 class Recorded:
     """`hashes`: CRC-32s of source files by their recorded names."""
 
@@ -19,7 +24,7 @@ class Recorded:
         tables = analysis.tables
         self.hashes: dict[str, set[int]] = defaultdict(set)
         for row in rows(tables.pgo_entries):
-            if row["file_hash"] and row["file"]:
+            if row["file"] and _CRC32.fullmatch(row["file_hash"] or ""):
                 self.hashes[row["file"]].add(int(row["file_hash"], 16))
         frame_of = {
             row["compile"]: (row["file"], row["line"], row["name"]) for row in rows(tables.compiles)

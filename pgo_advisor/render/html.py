@@ -22,9 +22,9 @@ from pgo_advisor.render.report import (
     change,
     kind_in_words,
     processes,
-    unbacked_export,
 )
 from pgo_advisor.render.templates import environment, inlined
+from pgo_advisor.render.text import unbacked_option
 from pgo_advisor.rules import RULES
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def render_html(
                 for log, page in analysis.reports
             ],
             patched=bool(patch and patch.diff),
-            unbacked=unbacked_export(analysis),
+            unbacked=unbacked_option(analysis),
             timeline=timeline,
             colors={entry.cause: entry.css for entry in timeline.legend} if timeline else {},
             compiles=shown,

@@ -51,7 +51,7 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
         },
         "dynamic_sources": analysis.dynamic_sources,
         "unbacked_sources": advised.unbacked_sources.value,
-        "dynamic_sources_beside_unbacked": advised.beside_unbacked.value,
+        "dynamic_sources_beside_unbacked": analysis.dynamic_sources_beside_unbacked,
         "unbacked_saves": advised.unbacked_saves,
         "unexpressible": [
             {"source": entry.source, "dim": entry.dim, "why": why}

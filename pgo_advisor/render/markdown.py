@@ -20,9 +20,8 @@ from pgo_advisor.render.report import (
     in_words,
     kind_in_words,
     processes,
-    unbacked_export,
 )
-from pgo_advisor.render.text import count, duration, saved
+from pgo_advisor.render.text import count, duration, saved, unbacked_option
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import Patch
@@ -160,7 +159,7 @@ def _details(analysis: Analysis) -> Iterator[_Folded]:
     ]
     if unsure:
         yield _Folded("How sure the prediction is", "", unsure)
-    if option := unbacked_export(analysis):
+    if option := unbacked_option(analysis):
         more = count(analysis.advised.unbacked_saves, "more compile")
         yield _Folded(
             "Option: unbacked sizes",

@@ -12,7 +12,7 @@ from itertools import groupby
 from pgo_advisor.render.text import one_line, visible
 
 _PLAIN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d{1,6}(?:\.\d{1,6})?|[→…]|")
-_WORD = re.compile(r"\(?(.*?)[,.;:?!]*\)?[,.;:?!]*")
+_PUNCTUATION = ",.;:?!"
 _OPERATOR = re.compile(r"[<>=!]+")
 _RUN = re.compile(r"`+")
 _PIPE = "&#124;"
@@ -54,8 +54,8 @@ def prose(text: str, most: int = 400) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    match = _WORD.fullmatch(word)
-    return match is not None and _PLAIN.fullmatch(match[1]) is not None
+    word = word.removeprefix("(").rstrip(_PUNCTUATION).removesuffix(")").rstrip(_PUNCTUATION)
+    return _PLAIN.fullmatch(word) is not None
 
 
 def _sentence(run: str, *, is_plain: bool) -> str:

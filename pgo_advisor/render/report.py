@@ -13,7 +13,6 @@ from pgo_advisor.findings import Advice, Seen, Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.predict import Range
 from pgo_advisor.processes import ProcessGroup, runs_in_words
-from pgo_advisor.render.env import render_env
 from pgo_advisor.render.measured import headline, verdict
 from pgo_advisor.render.text import cost, count, saved, span
 
@@ -130,15 +129,3 @@ def change(cause: Seen) -> str:
     if cause.expected is not None and cause.actual is not None:
         return f"{cause.expected} → {cause.actual}"
     return cause.actual or cause.expected or ""
-
-
-def unbacked_export(analysis: Analysis) -> str:
-    """The shell lines for the option of unbacked sizes, the other list's included; empty if there is none."""
-    advised = analysis.advised
-    lists = {
-        "TORCH_COMPILE_UNBACKED_SOURCES": advised.unbacked_sources.value,
-        "TORCH_COMPILE_DYNAMIC_SOURCES": advised.beside_unbacked.value,
-    }
-    if not advised.unbacked_sources.entries:
-        return ""
-    return render_env({name: value for name, value in lists.items() if value}, "shell")

@@ -161,13 +161,13 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
 
 
 def _unbacked(analysis: Analysis) -> Iterator[RenderableType]:
-    advised = analysis.advised
-    if advised.unbacked_sources.entries:
+    if option := unbacked_option(analysis):
+        most = count(analysis.advised.unbacked_saves, "compile")
         yield Text(
-            f"Option, not predicted: these instead may save up to {count(advised.unbacked_saves, 'compile')} "
+            f"Option, not predicted: these instead may save up to {most} "
             "more, for the sizes 0 and 1. They can also fail or cost compiles where code asks for the size."
         )
-        for line in unbacked_option(analysis).splitlines():
+        for line in option.splitlines():
             yield Text(line, no_wrap=True)
 
 

@@ -99,12 +99,11 @@ def saved(totals: Totals) -> str:
 
 
 def unbacked_option(analysis: Analysis) -> str:
-    """Shell lines that set the lists of the option for sizes 0 and 1."""
-    advised = analysis.advised
-    return render_env(
-        {
-            "TORCH_COMPILE_UNBACKED_SOURCES": advised.unbacked_sources.value,
-            "TORCH_COMPILE_DYNAMIC_SOURCES": advised.beside_unbacked.value,
-        },
-        "shell",
-    )
+    """Shell lines that set the lists of the option for sizes 0 and 1; empty if there is none."""
+    if not analysis.advised.unbacked_sources.entries:
+        return ""
+    lists = {
+        "TORCH_COMPILE_UNBACKED_SOURCES": analysis.advised.unbacked_sources.value,
+        "TORCH_COMPILE_DYNAMIC_SOURCES": analysis.dynamic_sources_beside_unbacked,
+    }
+    return render_env({name: value for name, value in lists.items() if value}, "shell")

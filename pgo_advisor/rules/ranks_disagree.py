@@ -1,5 +1,6 @@
 """Ranks of one job compile differently."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from pgo_advisor.findings import Finding
@@ -9,11 +10,10 @@ from pgo_advisor.rules.base import Group, Rule
 
 def _find(group: Group) -> Iterator[Finding]:
     # a log that ends within a compile tells nothing of what came then
-    by_rank = {
-        frame.rank: len(frame.calls)
-        for frame in group.frames
-        if frame.rank is not None and not any(call.outcome == "unknown" for call in frame.calls)
-    }
+    by_rank: Counter[int] = Counter()
+    for frame in group.frames:
+        if frame.rank is not None and not any(call.outcome == "unknown" for call in frame.calls):
+            by_rank[frame.rank] += len(frame.calls)
     if len(set(by_rank.values())) < 2:
         return
     most, least = (
