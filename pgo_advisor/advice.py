@@ -10,16 +10,16 @@ from typing import Any
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.dynamic_sources import Entry, SourceList, encode
 from pgo_advisor.findings import Advice, CallSite, Finding, FrameReport, Recompile, Verdict
+from pgo_advisor.group import Group, brief
 from pgo_advisor.guarding import SIZE_CAUSES
 from pgo_advisor.history import Frame, Pair, frames_of, rows
 from pgo_advisor.marking import decided_by, markings
 from pgo_advisor.plan import Plan, choose, declaration, saved_seconds
-from pgo_advisor.predict import Range
 from pgo_advisor.price import prices
 from pgo_advisor.profile import Profile, profile_of
+from pgo_advisor.ranges import Range
 from pgo_advisor.recompiles import causes_of
-from pgo_advisor.rules import RULES, Group
-from pgo_advisor.rules.base import brief
+from pgo_advisor.rules import RULES
 from pgo_advisor.tables import Tables
 from pgo_advisor.torch_release import Capability, TorchRelease
 
@@ -64,8 +64,7 @@ def advise(tables: Tables, release: TorchRelease | None) -> Advised:
         found
         for group in groups
         for rule in RULES.values()
-        if rule.find is not None
-        for found in map(_without_repetition, rule.find(group))
+        for found in map(_without_repetition, rule.findings(group))
     ]
     return Advised(
         frames=tuple(sorted(reports, key=lambda report: -report.seconds)),
@@ -144,7 +143,7 @@ def _groups(
         names[name] += 1
         identity = name if names[name] == 1 else f"{name}#{names[name]}"
         own = tuple(
-            Recompile(**{**vars(recompile), "frame": identity})
+            replace(recompile, frame=identity)
             for frame in members
             for _, recompile in recompiles[frame.key]
         )
@@ -162,7 +161,7 @@ def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...], profile: Prof
         verdict, why = Verdict.nothing_to_do, "it was compiled once and never again"
     elif saves:
         verdict = Verdict.marking_helps
-        why = f"{compiles} compiles become {_range(predicted)}"
+        why = f"{compiles} compiles become {predicted}"
     elif CauseKind.marking_changed in causes:
         verdict, why = Verdict.marking_helps, "mark it before the first call as well"
     elif profile.pairs_of(group.frames[0].location):
@@ -195,12 +194,6 @@ def _report(group: Group, plan: Plan, sites: tuple[CallSite, ...], profile: Prof
         causes=dict(causes.most_common()),
         call_sites=sites,
     )
-
-
-def _range(number: Range) -> str:
-    if number.exact:
-        return str(number.low)
-    return f"{number.low} or more" if number.high is None else f"{number.low} to {number.high}"
 
 
 def _call_sites(tables: Tables, groups: Iterable[Group]) -> dict[str, tuple[CallSite, ...]]:

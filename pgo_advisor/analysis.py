@@ -16,8 +16,8 @@ from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
 from pgo_advisor.ingest.job import Ingested, ingest
 from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.measured import Measured
-from pgo_advisor.predict import Range
 from pgo_advisor.processes import ProcessGroup, group_processes
+from pgo_advisor.ranges import Range
 from pgo_advisor.tables import Tables
 from pgo_advisor.torch_release import TorchRelease
 

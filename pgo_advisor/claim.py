@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pgo_advisor.analysis import Analysis, analyze
+from pgo_advisor.dynamic_sources import MAX_VALUE_BYTES
 from pgo_advisor.errors import InputError
 from pgo_advisor.findings import Recompile
-from pgo_advisor.predict import Range
+from pgo_advisor.ranges import Range
 from pgo_advisor.trial import Function
 
 _MOST_BYTES = 1 << 28
-_MOST_VALUE = 131_000
 
 Cause = tuple[Function, str, str | None, int | None]
 """A cause of a recompile: in which function, its kind, source and dim."""
@@ -81,7 +81,7 @@ def read_claim(path: Path) -> Claim:
     if (
         not isinstance(value, str)
         or "\0" in value
-        or len(value.encode("utf-8", "replace")) > _MOST_VALUE
+        or len(value.encode("utf-8", "replace")) > MAX_VALUE_BYTES
     ):
         raise InputError(
             f"{path} holds no list `dynamic_sources`; `pgo-advisor analyze --json` writes one"

@@ -7,7 +7,7 @@ from enum import Enum
 
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.history import Pair
-from pgo_advisor.predict import Range
+from pgo_advisor.ranges import Range
 
 
 class Verdict(str, Enum):
@@ -16,6 +16,10 @@ class Verdict(str, Enum):
     marking_helps = "marking-helps"
     marking_does_not_help = "marking-does-not-help"
     nothing_to_do = "nothing-to-do"
+
+    @property
+    def words(self) -> str:
+        return self.value.replace("-", " ")
 
 
 class Remedy(str, Enum):
@@ -42,6 +46,18 @@ class Seen:
     text: str | None = None
     user_code: str | None = None
     user_location: str | None = None
+
+    @property
+    def where(self) -> str:
+        """`L['x'] dim 0`, `L['k']`, or nothing."""
+        return (self.source or "") + ("" if self.dim is None else f" dim {self.dim}")
+
+    @property
+    def change(self) -> str:
+        """What became of it: `8 → 12`, or `>= 2` where one side is known, or nothing."""
+        if self.expected is not None and self.actual is not None:
+            return f"{self.expected} → {self.actual}"
+        return self.actual or self.expected or ""
 
 
 @dataclass(frozen=True)

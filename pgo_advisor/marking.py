@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgo_advisor.findings import Remedy
+from pgo_advisor.group import Group
 from pgo_advisor.history import Call, Pair, pair_of
-from pgo_advisor.rules.base import Group
 from pgo_advisor.sources import parse, python_expression
 
 

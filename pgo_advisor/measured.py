@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 
-from pgo_advisor.predict import Range
+from pgo_advisor.ranges import Range
 
 
 class Outcome(str, Enum):

@@ -9,7 +9,8 @@ from functools import cached_property
 
 from pgo_advisor.guarding import Marked
 from pgo_advisor.history import Call, Frame, Pair, pair_of
-from pgo_advisor.predict import Prediction, Predictor, Range
+from pgo_advisor.predict import Prediction, Predictor
+from pgo_advisor.ranges import Range
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Plan:
                 without = predictor.predict(self.marked(without=[pair]))
                 gain = max(0, without.compiles.low - with_pair.compiles.low)
                 certain = with_pair.compiles.exact and without.compiles.exact
-                saved += Range(gain if certain else min(gain, 0), gain)
+                saved += Range(gain if certain else 0, gain)
                 seconds += max(0.0, saved_seconds(with_pair) - saved_seconds(without))
         return saved, seconds
 

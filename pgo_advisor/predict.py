@@ -11,7 +11,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
 
 from pgo_advisor.automatic import AutomaticDynamic
 from pgo_advisor.cause_kinds import CauseKind
@@ -37,24 +36,8 @@ from pgo_advisor.observed import (
     varying_pairs,
     view_bases,
 )
+from pgo_advisor.ranges import Range
 from pgo_advisor.relations import Relation
-
-
-class Range(NamedTuple):
-    """A number of compiles; `high` is None where nothing bounds it from above."""
-
-    low: int
-    high: int | None
-
-    def __add__(self, other: object) -> Range:
-        if not isinstance(other, Range):
-            return NotImplemented
-        high = None if self.high is None or other.high is None else self.high + other.high
-        return Range(self.low + other.low, high)
-
-    @property
-    def exact(self) -> bool:
-        return self.low == self.high
 
 
 @dataclass

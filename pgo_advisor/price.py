@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.group import Group
 from pgo_advisor.history import Pair
-from pgo_advisor.rules.base import Group
 
 _MANY = 50
 

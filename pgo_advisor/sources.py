@@ -79,21 +79,6 @@ class Source:
         """The compiled frame's local (an argument, mostly) that this comes from."""
         return self.variable if self.kind == "local" else None
 
-    @property
-    def global_name(self) -> str | None:
-        """The global that this comes from."""
-        return self.variable if self.kind == "global" else None
-
-    @property
-    def registered_as(self) -> Literal["parameter", "buffer"] | None:
-        """What an nn.Module holds under this name, if it is a module's own."""
-        match self.steps[-2:]:
-            case (Attribute("_parameters"), Item()):
-                return "parameter"
-            case (Attribute("_buffers"), Item()):
-                return "buffer"
-        return None
-
 
 _STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _LITERAL_STRING = re.compile(_STRING, re.DOTALL)

@@ -9,7 +9,7 @@ from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Verdict
 from pgo_advisor.history import Pair
 from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
-from pgo_advisor.predict import Range
+from pgo_advisor.ranges import Range
 from pgo_advisor.tables import Tables
 
 TEXTS = [

@@ -22,7 +22,7 @@ from test_unpack import assert_same
 from pgo_advisor.analysis import Analysis, analyze
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.fetch import Local
-from pgo_advisor.ingest.guards_text import parse_guards
+from pgo_advisor.ingest.guard_tree import parse_guards
 from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.paths import Finder
 from pgo_advisor.ingest.pgo_text import parse_pgo_text

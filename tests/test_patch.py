@@ -29,7 +29,7 @@ from pgo_advisor.patch import Outcome, Patch, PathMap, make_patch
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.repository import write
 from pgo_advisor.patch.source_file import SourceFile
-from pgo_advisor.predict import Range
+from pgo_advisor.ranges import Range
 from pgo_advisor.render.patch import html_section, markdown_section
 from pgo_advisor.sources import parse, python_expression
 from pgo_advisor.tables import Tables

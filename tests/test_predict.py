@@ -10,7 +10,8 @@ from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.decisions import installed_decisions
 from pgo_advisor.history import Call, Frame, Pair, Refusal, Scalar, Tensor
 from pgo_advisor.plan import choose, declaration
-from pgo_advisor.predict import Predictor, Range
+from pgo_advisor.predict import Predictor
+from pgo_advisor.ranges import Range
 from pgo_advisor.relations import parse_relation
 
 X0, X1 = (Pair("L['x']", dim) for dim in range(2))

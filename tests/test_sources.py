@@ -122,14 +122,9 @@ def test_steps_from_the_inside_out() -> None:
 
 def test_what_a_name_belongs_to() -> None:
     weight = parse("L['self']._modules['lin']._parameters['weight']")
-    assert (weight.local_name, weight.global_name) == ("self", None)
-    assert weight.registered_as == "parameter"
-    assert parse("L['self']._buffers['b']").registered_as == "buffer"
-    assert parse("L['self'].plain").registered_as is None
-    # A view of a buffer is not the buffer.
-    assert parse("L['self']._buffers['b']._base").registered_as is None
+    assert (weight.kind, weight.local_name) == ("local", "self")
     mean = parse("G['mean']")
-    assert (mean.local_name, mean.global_name) == (None, "mean")
+    assert (mean.kind, mean.variable, mean.local_name) == ("global", "mean", None)
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,11 @@ from pgo_advisor.torch_release import Capability, TorchRelease
 @pytest.mark.parametrize(
     ("capability", "without", "first"),
     [
-        (Capability.RECOMPILE_REASONS, "2.4.1", "2.5.0"),
-        (Capability.PGO_ARTIFACTS, "2.5.1", "2.6.0"),
         (Capability.DYNAMIC_SOURCES, "2.6.0", "2.7.0"),
         (Capability.LIST_REGEX, "2.7.1", "2.8.0"),
         (Capability.UNBACKED_SOURCES, "2.7.1", "2.8.0"),
         (Capability.LIST_GLOBAL_INTS, "2.8.0", "2.9.0"),
-        (Capability.METRICS_TORCH_VERSION, "2.9.1", "2.10.0"),
-        (Capability.SINGLE_REASON_AS_TEXT, "2.10.0", "2.11.0"),
-        (Capability.MARK_UNBACKED_BOUNDS, "2.11.0", "2.12.0"),
         (Capability.LIST_DIM_SUFFIX, "2.12.1", "2.13.0+cpu"),
-        (Capability.DYNAMIC_VALUES, "2.12.1", "2.13.0+cpu"),
-        (Capability.STATIC_SOURCES, "2.14.1", "2.15.0"),
         (Capability.RECOMPILE_LIMIT_ARGUMENT, "2.14.1", "2.15.0"),
     ],
 )
@@ -30,18 +23,9 @@ def test_since(capability: Capability, without: str, first: str) -> None:
     assert TorchRelease.parse(first).has(capability)
 
 
-def test_shapes_spec_came_and_went() -> None:
-    having = [
-        text
-        for text in ("2.12.1", "2.13.0", "2.14.1", "2.15.0")
-        if TorchRelease.parse(text).has(Capability.SHAPES_SPEC)
-    ]
-    assert having == ["2.13.0", "2.14.1"]
-
-
 def test_a_prerelease_has_only_what_the_release_before_has() -> None:
     vendor = TorchRelease.parse("2.13.0a0+5228986c39.nv25.5")
-    assert vendor.has(Capability.MARK_UNBACKED_BOUNDS)
+    assert vendor.has(Capability.LIST_GLOBAL_INTS)
     assert not vendor.has(Capability.LIST_DIM_SUFFIX)
 
 

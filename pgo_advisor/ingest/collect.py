@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgo_advisor.ingest.graph_text import graph_path
-from pgo_advisor.ingest.guards_text import GuardTree, parse_guards
+from pgo_advisor.ingest.guard_tree import GuardTree, parse_guards
 from pgo_advisor.ingest.pgo_text import PGO_ARTIFACTS
 from pgo_advisor.ingest.prefilter import Prefilter, process_at, record_at
 from pgo_advisor.ingest.records import (

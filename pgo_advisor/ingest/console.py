@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgo_advisor.ingest.console_lines import Line, read_lines
@@ -137,7 +137,7 @@ class Console:
             if re.search(r", actual \d+$", last.text) and not rest.isdecimal():
                 return last
             space = " " if re.search(r"[.,a-z]$", last.text) and not cut_name else ""
-            self._last = Line(**{**vars(last), "text": last.text + space + rest})
+            self._last = replace(last, text=last.text + space + rest)
             return None
         return last
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pgo_advisor.ingest.collect import Compile
-from pgo_advisor.ingest.guards_text import GuardTree
+from pgo_advisor.ingest.guard_tree import GuardTree
 
 _NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "BOOL_MATCH"}
 

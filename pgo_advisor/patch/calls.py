@@ -202,7 +202,7 @@ def _compiles(node: cst.BaseExpression) -> bool:
     while isinstance(node, cst.Call):
         node = node.func
     name = dotted(node) or ""
-    return name in ("torch.compile", "torch._dynamo.optimize", "torch.jit.compile")
+    return name in ("torch.compile", "torch._dynamo.optimize")
 
 
 def _compiled_function(call: cst.Call) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from pgo_advisor.patch.signature import has_effect, names_in
+from pgo_advisor.patch.signature import EFFECTS, has_effect, names_in
 from pgo_advisor.patch.source_file import SourceFile, walk
 
 
@@ -27,7 +27,6 @@ class Place:
     rebound: frozenset[str]
 
 
-_ONLY_FIRST = (cst.BooleanOperation, cst.Comparison)
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
@@ -38,7 +37,7 @@ def place_of(source: SourceFile, call: cst.Call) -> Place:
         _check(source, node, child)
         if isinstance(node, (cst.BaseStatement, cst.BaseSmallStatement)):
             effects = any(
-                _is_effect(found) and not _contains(found, call)
+                isinstance(found, EFFECTS) and not _contains(found, call)
                 for found in _before(source, node, call)
             )
             walrus = {
@@ -100,10 +99,6 @@ def _check(source: SourceFile, node: cst.CSTNode, child: cst.CSTNode) -> None:
 
 def _is_outermost(source: SourceFile, node: cst.CompFor) -> bool:
     return isinstance(source.parent(node), _COMPREHENSIONS)
-
-
-def _is_effect(node: cst.CSTNode) -> bool:
-    return isinstance(node, (cst.Call, cst.Await, cst.Yield, cst.NamedExpr))
 
 
 def _contains(node: cst.CSTNode, call: cst.Call) -> bool:

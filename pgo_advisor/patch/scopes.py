@@ -120,7 +120,8 @@ def import_torch(source: SourceFile) -> Edit:
             break
         kinds = [_import_of(small) for small in statement.body]
         if "torch" in kinds:
-            return Edit(*_at(source.span(statement).start), f"import torch{source.newline}")
+            start = source.span(statement).start
+            return Edit(start, start, f"import torch{source.newline}")
         is_docstring = last is None and _is_docstring(statement)
         if None in kinds and not is_docstring:
             break
@@ -131,11 +132,8 @@ def import_torch(source: SourceFile) -> Edit:
     end = source.text.find("\n", source.span(last).end) + 1
     if end:
         return Edit(end, end, f"import torch{source.newline}")
-    return Edit(*_at(len(source.text)), f"{source.newline}import torch")
-
-
-def _at(position: int) -> tuple[int, int]:
-    return position, position
+    end = len(source.text)
+    return Edit(end, end, f"{source.newline}import torch")
 
 
 def _import_of(statement: cst.BaseSmallStatement) -> str | None:

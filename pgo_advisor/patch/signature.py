@@ -287,12 +287,14 @@ def _key(wanted: Source) -> object:
         return None
 
 
+EFFECTS = (cst.Call, cst.Await, cst.Yield, cst.NamedExpr)
+
+
 def has_effect(node: cst.CSTNode) -> bool:
     """Whether evaluating it can do or depend on something: a call, await, yield or walrus outside lambdas."""
     if isinstance(node, cst.Lambda):
         return False
-    kinds = (cst.Call, cst.Await, cst.Yield, cst.NamedExpr)
-    return isinstance(node, kinds) or any(map(has_effect, node.children))
+    return isinstance(node, EFFECTS) or any(map(has_effect, node.children))
 
 
 def names_in(node: cst.CSTNode) -> set[str]:

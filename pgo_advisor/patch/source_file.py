@@ -68,7 +68,7 @@ class SourceFile:
     @cached_property
     def nodes(self) -> tuple[cst.CSTNode, ...]:
         """All nodes, in the order of the text."""
-        return tuple(_walk(self.module))
+        return tuple(walk(self.module))
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         return self._parents.get(node)
@@ -141,17 +141,13 @@ class SourceFile:
         return encoded if not has_bom or encoded.startswith(_BOM) else _BOM + encoded
 
 
-def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and everything in it, in the order of the text."""
     stack = [node]
     while stack:
         node = stack.pop()
         yield node
         stack += reversed(node.children)
-
-
-def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and everything in it, in the order of the text."""
-    return _walk(node)
 
 
 def dotted(node: cst.CSTNode) -> str | None:

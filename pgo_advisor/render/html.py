@@ -16,10 +16,8 @@ from pgo_advisor.render import charts
 from pgo_advisor.render.charts import FIRST, CompileRow
 from pgo_advisor.render.measured import caution, sentences, table
 from pgo_advisor.render.report import (
-    VERDICTS,
     alike,
     answer,
-    change,
     kind_in_words,
     processes,
 )
@@ -120,7 +118,6 @@ def _common(analysis: Analysis) -> dict[str, Any]:
         "totals": analysis.totals,
         "answer": answer(analysis),
         "export": analysis.env("shell").rstrip("\n"),
-        "verdicts": VERDICTS,
     }
 
 
@@ -146,8 +143,8 @@ def compile_rows(analysis: Analysis) -> list[CompileRow]:
                 changes=tuple(
                     (
                         kind_in_words(cause.kind),
-                        (cause.source or "") + ("" if cause.dim is None else f" dim {cause.dim}"),
-                        change(cause),
+                        cause.where,
+                        cause.change,
                     )
                     for cause in causes[:_MOST_CAUSES]
                 ),

@@ -9,7 +9,7 @@ from typing import Any
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile, Seen
-from pgo_advisor.predict import Range
+from pgo_advisor.ranges import Range
 from pgo_advisor.render.measured import as_dict as measured_dict
 
 SCHEMA_VERSION = 1

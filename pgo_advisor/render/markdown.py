@@ -12,12 +12,9 @@ from pgo_advisor.measured import Measured
 from pgo_advisor.render.markdown_text import code, fenced, prose
 from pgo_advisor.render.measured import TOTALS, caution, sentences, table
 from pgo_advisor.render.report import (
-    VERDICTS,
     Alike,
     alike,
     answer,
-    change,
-    in_words,
     kind_in_words,
     processes,
 )
@@ -69,7 +66,7 @@ def _answer(analysis: Analysis, patched: str, *, snippet: bool) -> Iterator[str]
     yield f"{MARKER}\n"
     if totals.compiles and analysis.advice and not analysis.measured:
         seconds = f", saves {saved(totals)} of {duration(totals.seconds)}" if totals.seconds else ""
-        yield f"**{totals.compiles} → {in_words(totals.predicted)} compiles** predicted{seconds}\n\n"
+        yield f"**{totals.compiles} → {totals.predicted} compiles** predicted{seconds}\n\n"
     else:
         headline, sentence = answer(analysis)
         yield f"**{headline}.** {sentence}\n\n"
@@ -125,9 +122,9 @@ def _frames(frames: tuple[FrameReport, ...]) -> Iterator[str]:
 
 def _frame(frame: FrameReport) -> str:
     helps = frame.verdict is Verdict.marking_helps
-    compiles = f"{frame.compiles} → {in_words(frame.predicted)}" if helps else str(frame.compiles)
+    compiles = f"{frame.compiles} → {frame.predicted}" if helps else str(frame.compiles)
     saved = duration(frame.saved_seconds) if frame.saved_seconds else ""
-    verdict = VERDICTS[frame.verdict] + ("" if helps else f": {prose(frame.why, 160)}")
+    verdict = frame.verdict.words + ("" if helps else f": {prose(frame.why, 160)}")
     return (
         f"| {_function(frame)} | {compiles} | {duration(frame.seconds)} | {saved} | {verdict} |\n"
     )
@@ -230,7 +227,7 @@ def _recompile(recompile: Recompile, ranks: str | None) -> str:
     changes = []
     for cause in recompile.causes[:4]:
         source = "" if cause.source is None else f" {_pair(Pair(cause.source, cause.dim))}"
-        what = f" {code(change(cause), 80)}" if change(cause) else ""
+        what = f" {code(cause.change, 80)}" if cause.change else ""
         changes.append(f"{kind_in_words(cause.kind)}{source}{what}")
     rank = "" if ranks is None else f"{ranks[:40]} | "
     return (

@@ -9,19 +9,13 @@ from typing import NamedTuple, TypeVar
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Advice, Seen, Verdict
+from pgo_advisor.findings import Advice
 from pgo_advisor.history import Pair
-from pgo_advisor.predict import Range
 from pgo_advisor.processes import ProcessGroup, runs_in_words
 from pgo_advisor.render.measured import headline, verdict
-from pgo_advisor.render.text import cost, count, saved, span
+from pgo_advisor.render.text import cost, count, saved
 
 T = TypeVar("T")
-VERDICTS = {
-    Verdict.marking_helps: "marking helps",
-    Verdict.marking_does_not_help: "marking does not help",
-    Verdict.nothing_to_do: "nothing to do",
-}
 
 
 class Answer(NamedTuple):
@@ -55,7 +49,7 @@ def answer(analysis: Analysis) -> Answer:
         )
     goes = f", {saved(totals)} would go" if totals.seconds else ""
     return Answer(
-        f"{count(totals.compiles, 'compile')} become {in_words(totals.predicted)}",
+        f"{count(totals.compiles, 'compile')} become {totals.predicted}",
         f"{cost(totals)}. With {inputs} declared dynamic{goes or ' there are fewer'}. "
         "This is predicted from the recorded calls, not measured.",
     )
@@ -79,11 +73,6 @@ def _processes(group: ProcessGroup) -> str:
         words += f" ({runs_in_words(group.ranks, 'rank', most=200)})"
     words += f": {count(group.compiles, 'compile')}{' each' if number > 1 else ''}"
     return "; ".join([words, *group.differs])
-
-
-def in_words(number: Range) -> str:
-    """`1`, `1 to 4`, `1 or more`."""
-    return f"{number.low} or more" if number.high is None else span(number)
 
 
 @dataclass(frozen=True)
@@ -122,10 +111,3 @@ def alike(advice: Iterable[Advice]) -> list[Alike]:
 
 def kind_in_words(kind: CauseKind) -> str:
     return "size 0 or 1" if kind is CauseKind.zero_one else kind.value.replace("-", " ")
-
-
-def change(cause: Seen) -> str:
-    """What became of the input: `8 → 12`, or `>= 2` where one side is known, or nothing."""
-    if cause.expected is not None and cause.actual is not None:
-        return f"{cause.expected} → {cause.actual}"
-    return cause.actual or cause.expected or ""

@@ -32,10 +32,10 @@ _MOST_FRAMES = 20
 _MOST_ENTRIES = 40
 _MOST_RECOMPILES = 60
 _MOST_GROUPS = 12
-_VERDICTS = {
-    Verdict.marking_helps: ("marking helps", "green"),
-    Verdict.marking_does_not_help: ("marking does not help", "yellow"),
-    Verdict.nothing_to_do: ("nothing to do", "dim"),
+_STYLES = {
+    Verdict.marking_helps: "green",
+    Verdict.marking_does_not_help: "yellow",
+    Verdict.nothing_to_do: "dim",
 }
 
 
@@ -183,14 +183,15 @@ def _frames(frames: tuple[FrameReport, ...]) -> Table:
     table.add_column("function", overflow="fold")
     table.add_column("verdict", overflow="fold")
     for frame in frames:
-        verdict, style = _VERDICTS[frame.verdict]
         table.add_row(
             str(frame.compiles),
             span(frame.predicted),
             duration(frame.seconds),
             duration(frame.saved_seconds) if frame.saved_seconds else "",
             Text(one_line(f"{frame.id}  {frame.file}:{frame.line}", 160)),
-            Text(f"{verdict}: {one_line(frame.why, 200)}", style=style),
+            Text(
+                f"{frame.verdict.words}: {one_line(frame.why, 200)}", style=_STYLES[frame.verdict]
+            ),
         )
     return table
 
@@ -264,21 +265,13 @@ def _recompiles(recompiles: tuple[tuple[str, Recompile], ...]) -> Table:
             *row,
             Text(one_line(recompile.frame, 60)),
             Text(
-                "; ".join(_cause(recompile, number) for number in range(len(recompile.causes))[:4])
+                "; ".join(
+                    one_line(
+                        " ".join(filter(None, [cause.kind.value, cause.where, cause.change])), 160
+                    )
+                    for cause in recompile.causes[:4]
+                )
             ),
             Text("goes", style="green") if recompile.removed else "",
         )
     return table
-
-
-def _cause(recompile: Recompile, number: int) -> str:
-    cause = recompile.causes[number]
-    where = "" if cause.source is None else f" {cause.source}"
-    if cause.dim is not None:
-        where += f" dim {cause.dim}"
-    change = ""
-    if cause.expected is not None and cause.actual is not None:
-        change = f" {cause.expected} → {cause.actual}"
-    elif cause.actual or cause.expected:
-        change = f" ({cause.actual or cause.expected})"
-    return one_line(f"{cause.kind.value}{where}{change}", 160)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from pgo_advisor.analysis import Analysis, Totals
-from pgo_advisor.findings import Advice
-from pgo_advisor.predict import Range
+from pgo_advisor.ranges import Range
 from pgo_advisor.render.env import render_env
+
+if TYPE_CHECKING:
+    from pgo_advisor.analysis import Analysis, Totals
+    from pgo_advisor.findings import Advice
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\t\n]")
 

@@ -32,7 +32,7 @@ from pgo_advisor.rules import (
     varying_int,
     zero_one,
 )
-from pgo_advisor.rules.base import Group, Rule, finding
+from pgo_advisor.rules.base import Rule
 
 RULES: dict[str, Rule] = {
     module.RULE.id: module.RULE
@@ -68,4 +68,4 @@ RULES: dict[str, Rule] = {
     )
 }
 
-__all__ = ["RULES", "Group", "Rule", "finding"]
+__all__ = ["RULES", "Rule"]

@@ -1,21 +1,7 @@
 """The same tensor is passed twice in some calls."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(CauseKind.aliasing),
-        lambda seen: f"Inputs are one tensor in some calls and several in others ({sources(seen)})",
-        "Pass a copy (x.clone()) where the same tensor is passed twice, or pass it twice in every call.",
-    )
-
+from pgo_advisor.rules.base import Rule, sources
 
 RULE = Rule(
     id="aliasing",
@@ -25,5 +11,10 @@ RULE = Rule(
     example="f(x, x); f(x, y)",
     remedy="Pass a clone, or the same pattern in every call.",
     unless="Self-attention and cross-attention share one function: two graphs are right.",
-    find=_find,
+    summary=lambda group, seen: (
+        f"Inputs are one tensor in some calls and several in others ({sources(seen)})"
+    ),
+    fix=(
+        "Pass a copy (x.clone()) where the same tensor is passed twice, or pass it twice in every call."
+    ),
 )

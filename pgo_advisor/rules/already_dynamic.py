@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule
+from pgo_advisor.group import Group
+from pgo_advisor.rules.base import Rule
 
 
 def _find(group: Group) -> Iterator[Finding]:

@@ -1,87 +1,22 @@
-"""What a rule is, and what it looks at."""
+"""What a rule is, and how it finds what it is about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Finding, Recompile, Seen
-from pgo_advisor.history import Call, Frame, Pair
-from pgo_advisor.plan import Plan
-from pgo_advisor.torch_release import TorchRelease
-
-
-@dataclass(frozen=True)
-class Group:
-    """A code object with its frames in all logs: what a verdict and a finding are about."""
-
-    id: str
-    frames: tuple[Frame, ...]
-    recompiles: tuple[Recompile, ...]
-    plan: Plan
-    release: TorchRelease | None
-
-    @property
-    def name(self) -> str:
-        return self.frames[0].name
-
-    @cached_property
-    def calls(self) -> tuple[Call, ...]:
-        return tuple(call for frame in self.frames for call in frame.calls)
-
-    @cached_property
-    def varying(self) -> dict[Pair, tuple[int | str, ...]]:
-        """What took several values in a frame, with these, in the order of the compiles."""
-        predictors = [self.plan.predictors[frame.key] for frame in self.frames]
-        pairs = dict.fromkeys(
-            pair for each in predictors for pair in (*each.varying, *each.at_limit)
-        )
-        late = [item for each in predictors for item in each.at_limit.items()]
-        return {
-            pair: tuple(
-                dict.fromkeys(
-                    [
-                        *(v for call in self.calls if (v := call.value(pair)) is not None),
-                        *(v for other, met in late if other == pair for v in sorted(met, key=str)),
-                    ]
-                )
-            )
-            for pair in pairs
-        }
-
-    def is_parameter(self, pair: Pair) -> bool:
-        """Whether a call saw the tensor of `pair` as a parameter."""
-        return any(
-            (tensor := call.tensors.get(pair.source)) is not None and tensor.is_parameter
-            for call in self.calls
-        )
-
-    @cached_property
-    def pinned(self) -> frozenset[Pair]:
-        return frozenset().union(*(self.plan.predictors[frame.key].pinned for frame in self.frames))
-
-    @cached_property
-    def planned(self) -> tuple[Pair, ...]:
-        """The pairs that are to be declared, vary in this code, and are not pinned by it."""
-        return tuple(
-            pair for pair in self.plan.pairs if pair in self.varying and pair not in self.pinned
-        )
-
-    def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Seen]]:
-        """Recompiles that the advice does not remove, with their causes of these kinds."""
-        for recompile in self.recompiles:
-            if not recompile.removed:
-                yield from ((recompile, cause) for cause in recompile.causes if cause.kind in kinds)
+from pgo_advisor.group import Group, brief
 
 
 @dataclass(frozen=True)
 class Rule:
     """A rule: its documentation, which `pgo-advisor explain` prints, and what finds it.
 
-    `causes` are the kinds of causes that it answers. `find` is None for rules whose result is advice: the
-    planner and `pgo_advisor.advice` apply them.
+    `causes` are the kinds of causes that it answers. A rule with a `summary` finds them as they are, with that
+    headline and `fix`; one with `find` looks closer. A rule with neither has advice for its result: the planner
+    and `pgo_advisor.advice` apply it.
     """
 
     id: str
@@ -91,7 +26,17 @@ class Rule:
     example: str
     remedy: str
     unless: str
+    summary: Callable[[Group, list[Seen]], str] | None = None
+    fix: str = ""
     find: Callable[[Group], Iterable[Finding]] | None = None
+
+    def findings(self, group: Group) -> Iterable[Finding]:
+        if self.find is not None:
+            return self.find(group)
+        if (summary := self.summary) is None:
+            return ()
+        found = group.with_cause(*self.causes)
+        return finding(self.id, group, found, lambda seen: summary(group, seen), self.fix)
 
 
 def finding(
@@ -122,23 +67,16 @@ def finding(
 def _quoted(found: list[tuple[Recompile, Seen]], most: int = 8) -> list[str]:
     """PyTorch's reasons, verbatim, first lines; where no reason names the cause, what changed."""
     texts = [
-        f"[{recompile.compile_id}] " + (brief(cause.text) if cause.text else _change(cause))
+        f"[{recompile.compile_id}] " + (brief(cause.text) if cause.text else _seen(cause))
         for recompile, cause in found
     ]
     rest = [f"and {len(texts) - most} more"] if len(texts) > most else []
     return texts[:most] + rest
 
 
-def _change(cause: Seen) -> str:
-    where = "" if cause.source is None else f" {cause.source}"
-    dim = "" if cause.dim is None else f" dim {cause.dim}"
-    change = f": {cause.expected} → {cause.actual}" if cause.expected and cause.actual else ""
-    return f"{cause.kind.value}{where}{dim}{change}"
-
-
-def brief(reason: str) -> str:
-    """PyTorch's reason without its stack and without its general remark on 0/1 specialization."""
-    return reason.partition("\n")[0].partition(" (user code shown is first use")[0]
+def _seen(cause: Seen) -> str:
+    what = " ".join(filter(None, [cause.kind.value, cause.where]))
+    return f"{what}: {cause.change}" if cause.change else what
 
 
 def sources(seen: Iterable[Seen], most: int = 4) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources
+from pgo_advisor.group import Group
+from pgo_advisor.rules.base import Rule, finding, sources
 
 _CAUSES = (
     CauseKind.object_identity,

@@ -1,23 +1,7 @@
 """Sizes that were equal at first."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(CauseKind.equal_dims),
-        lambda seen: f"A graph took sizes to be equal that differ in a later call: {sources(seen)}",
-        "If it is chance: declare both, warm up with unequal sizes, or set "
-        "torch.fx.experimental._config.use_duck_shape = False. If the code needs them equal, both kinds of calls "
-        "need graphs of their own.",
-    )
-
+from pgo_advisor.rules.base import Rule, sources
 
 RULE = Rule(
     id="equal-dims",
@@ -30,5 +14,12 @@ RULE = Rule(
     example="f = torch.compile(f, dynamic=True)\nf(torch.ones(4), torch.ones(4)); f(torch.ones(5), torch.ones(6))",
     remedy="Declare both: each gets a symbol of its own. Or warm up with unequal sizes.",
     unless="The code requires equality: then the calls do different things, and two graphs are right.",
-    find=_find,
+    summary=lambda group, seen: (
+        f"A graph took sizes to be equal that differ in a later call: {sources(seen)}"
+    ),
+    fix=(
+        "If it is chance: declare both, warm up with unequal sizes, or set "
+        "torch.fx.experimental._config.use_duck_shape = False. If the code needs them equal, both kinds of calls "
+        "need graphs of their own."
+    ),
 )

@@ -1,21 +1,7 @@
 """A float that changes."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources, values
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(CauseKind.float_value),
-        lambda seen: f"The float {sources(seen)} changes ({values(seen)})",
-        "Pass it as a tensor: torch.tensor(lr). A list entry does not spare its recompile.",
-    )
-
+from pgo_advisor.rules.base import Rule, sources, values
 
 RULE = Rule(
     id="float-value",
@@ -28,5 +14,6 @@ RULE = Rule(
     example="optimizer.step(lr=scheduler.get_last_lr()[0])",
     remedy="Make it a tensor, filled in place: lr = torch.tensor(0.1); lr.fill_(new).",
     unless="It changes once or twice in the whole run: one recompile may be cheaper than the change.",
-    find=_find,
+    summary=lambda group, seen: f"The float {sources(seen)} changes ({values(seen)})",
+    fix=("Pass it as a tensor: torch.tensor(lr). A list entry does not spare its recompile."),
 )

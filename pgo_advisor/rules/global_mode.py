@@ -1,26 +1,7 @@
 """Grad mode or another global state changes."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding
-
-_CAUSES = (CauseKind.grad_mode, CauseKind.global_state)
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(*_CAUSES),
-        lambda seen: (
-            f"{group.name} is called under different global states: "
-            + (", ".join(dict.fromkeys(_state(cause.kind, cause.actual) for cause in seen)))
-        ),
-        "Call it always under the same one, or accept a graph for each: torch.no_grad, autocast, default dtype, "
-        "deterministic algorithms and the number of threads all count.",
-    )
+from pgo_advisor.rules.base import Rule
 
 
 def _state(kind: CauseKind, fields: str | None) -> str:
@@ -34,7 +15,7 @@ def _state(kind: CauseKind, fields: str | None) -> str:
 RULE = Rule(
     id="global-mode",
     title="Grad mode, autocast or another global state changes between calls",
-    causes=_CAUSES,
+    causes=(CauseKind.grad_mode, CauseKind.global_state),
     reason=(
         "A graph is bound to the global state under which it was made: grad mode, autocast, default dtype and device, "
         "deterministic algorithms, TF32, number of threads, torch function modes."
@@ -42,5 +23,12 @@ RULE = Rule(
     example="model(x)\nwith torch.no_grad():\n    model(x)                 # a second graph",
     remedy="Do what differs outside of the loop, or accept one graph for each state.",
     unless="Training with grad and validation without: two graphs are right.",
-    find=_find,
+    summary=lambda group, seen: (
+        f"{group.name} is called under different global states: "
+        + (", ".join(dict.fromkeys(_state(cause.kind, cause.actual) for cause in seen)))
+    ),
+    fix=(
+        "Call it always under the same one, or accept a graph for each: torch.no_grad, autocast, default dtype, "
+        "deterministic algorithms and the number of threads all count."
+    ),
 )

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from pgo_advisor.findings import Finding
+from pgo_advisor.group import Group
 from pgo_advisor.guarding import SIZE_CAUSES
 from pgo_advisor.plan import declaration
-from pgo_advisor.rules.base import Group, Rule
+from pgo_advisor.rules.base import Rule
 
 
 def _find(group: Group) -> Iterator[Finding]:

@@ -1,30 +1,12 @@
 """A graph was dropped, or made for another backend."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding
-
-_CAUSES = (CauseKind.backend_changed, CauseKind.entry_deleted)
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(*_CAUSES),
-        lambda seen: (
-            f"graphs of {group.name} could not be used again: another backend, or an object that is gone"
-        ),
-        "Call torch.compile once and keep its result; keep the objects alive that the compiled code uses.",
-    )
-
+from pgo_advisor.rules.base import Rule
 
 RULE = Rule(
     id="lost-graph",
     title="A graph was dropped, or belongs to another backend",
-    causes=_CAUSES,
+    causes=(CauseKind.backend_changed, CauseKind.entry_deleted),
     reason=(
         "torch.compile of the same function with another backend or other options does not share graphs; and a "
         "graph goes when a module or object that it is bound to is deleted."
@@ -32,5 +14,10 @@ RULE = Rule(
     example="for x in data:\n    torch.compile(f, backend=make_backend())(x)",
     remedy="Compile once, outside the loop, with one backend object.",
     unless="Never: there is no gain in it.",
-    find=_find,
+    summary=lambda group, seen: (
+        f"graphs of {group.name} could not be used again: another backend, or an object that is gone"
+    ),
+    fix=(
+        "Call torch.compile once and keep its result; keep the objects alive that the compiled code uses."
+    ),
 )

@@ -1,21 +1,7 @@
 """A tensor is marked in some calls only."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(CauseKind.marking_changed),
-        lambda seen: f"{sources(seen)} is marked dynamic in a later call, and was not in the first",
-        "Mark it before the first call: then calls without the mark use the same graph.",
-    )
-
+from pgo_advisor.rules.base import Rule, sources
 
 RULE = Rule(
     id="marking-changed",
@@ -28,5 +14,8 @@ RULE = Rule(
     example="f(x); torch._dynamo.mark_dynamic(y, 0); f(y)",
     remedy="Mark the tensor that is passed, right before the first call.",
     unless="Never: a mark costs nothing at run time.",
-    find=_find,
+    summary=lambda group, seen: (
+        f"{sources(seen)} is marked dynamic in a later call, and was not in the first"
+    ),
+    fix=("Mark it before the first call: then calls without the mark use the same graph."),
 )

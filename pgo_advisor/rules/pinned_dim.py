@@ -4,18 +4,18 @@ from collections.abc import Iterator
 
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources
+from pgo_advisor.group import Group
+from pgo_advisor.rules.base import Rule, finding, sources
 
 
 def _find(group: Group) -> Iterator[Finding]:
-    pinned = {(pair.source, pair.dim) for pair in group.pinned}
     return finding(
         RULE.id,
         group,
         (
             (recompile, cause)
             for recompile, cause in group.with_cause(CauseKind.tensor_size, CauseKind.int_value)
-            if (cause.source, cause.dim) in pinned
+            if (cause.source, cause.dim) in group.pinned
         ),
         lambda seen: f"The code turns {sources(seen)} into a constant, whatever is declared",
         "Look at the line that pins it: a size that has to equal a parameter's, range(n), an index into a list, "

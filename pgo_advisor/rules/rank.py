@@ -1,22 +1,7 @@
 """The number of dims of a tensor changes."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources, values
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(CauseKind.tensor_rank),
-        lambda seen: f"{sources(seen)} changes its number of dims ({values(seen)})",
-        "Give it one rank: unsqueeze or reshape before the call. No declaration makes the rank dynamic, and after a "
-        "change of rank all dims of the input become dynamic by themselves.",
-    )
-
+from pgo_advisor.rules.base import Rule, sources, values
 
 RULE = Rule(
     id="rank",
@@ -26,5 +11,9 @@ RULE = Rule(
     example="f(torch.ones(4)); f(torch.ones(4, 5))",
     remedy="Bring the input to one rank before the call.",
     unless="There are two or three ranks, each used often: as many graphs are right.",
-    find=_find,
+    summary=lambda group, seen: f"{sources(seen)} changes its number of dims ({values(seen)})",
+    fix=(
+        "Give it one rank: unsqueeze or reshape before the call. No declaration makes the rank dynamic, and after a "
+        "change of rank all dims of the input become dynamic by themselves."
+    ),
 )

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources
+from pgo_advisor.group import Group
+from pgo_advisor.rules.base import Rule, finding, sources
 
 _SIZES = (CauseKind.tensor_size, CauseKind.int_value)
 
 
 def _find(group: Group) -> Iterator[Finding]:
-    pinned = {(pair.source, pair.dim) for pair in group.pinned}
     return finding(
         RULE.id,
         group,
@@ -20,7 +20,7 @@ def _find(group: Group) -> Iterator[Finding]:
             if not recompile.removed
             and all(
                 cause.kind in _SIZES
-                and (cause.source, cause.dim) not in pinned
+                and (cause.source, cause.dim) not in group.pinned
                 and not {"0", "1"} & {cause.expected, cause.actual}
                 for cause in recompile.causes
             )

@@ -1,32 +1,7 @@
 """A tensor's dtype, device, requires_grad, dispatch keys or class changes."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding, sources, values
-
-_CAUSES = (
-    CauseKind.tensor_dtype,
-    CauseKind.tensor_device,
-    CauseKind.tensor_requires_grad,
-    CauseKind.tensor_dispatch_keys,
-    CauseKind.tensor_type,
-)
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(*_CAUSES),
-        lambda seen: (
-            f"{sources(seen)} changes its "
-            f"{' and '.join(dict.fromkeys(_property(cause.kind) for cause in seen))} ({values(seen)})"
-        ),
-        "Bring the inputs to one form before the call: .to(dtype), .to(device), .detach(), the same autocast and "
-        "inference_mode for all calls. Each form has a graph of its own.",
-    )
+from pgo_advisor.rules.base import Rule, sources, values
 
 
 def _property(kind: CauseKind) -> str:
@@ -36,7 +11,13 @@ def _property(kind: CauseKind) -> str:
 RULE = Rule(
     id="tensor-kind",
     title="A tensor's dtype, device, requires_grad, dispatch keys or class changes",
-    causes=_CAUSES,
+    causes=(
+        CauseKind.tensor_dtype,
+        CauseKind.tensor_device,
+        CauseKind.tensor_requires_grad,
+        CauseKind.tensor_dispatch_keys,
+        CauseKind.tensor_type,
+    ),
     reason=(
         "A graph is made for tensors of one dtype, on one device, with or without grad. Autocast, inference_mode, "
         "evaluation between training steps and mixed loaders change them without notice."
@@ -44,5 +25,12 @@ RULE = Rule(
     example="model(x.float()); model(x.half())\nwith torch.inference_mode():\n    model(x)",
     remedy="Convert before the call, or accept one graph for each form.",
     unless="Training and evaluation both run compiled: two graphs are right.",
-    find=_find,
+    summary=lambda group, seen: (
+        f"{sources(seen)} changes its "
+        f"{' and '.join(dict.fromkeys(_property(cause.kind) for cause in seen))} ({values(seen)})"
+    ),
+    fix=(
+        "Bring the inputs to one form before the call: .to(dtype), .to(device), .detach(), the same autocast and "
+        "inference_mode for all calls. Each form has a graph of its own."
+    ),
 )

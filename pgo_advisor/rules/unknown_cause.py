@@ -1,21 +1,7 @@
 """A reason that is not understood."""
 
-from collections.abc import Iterator
-
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.rules.base import Group, Rule, finding
-
-
-def _find(group: Group) -> Iterator[Finding]:
-    return finding(
-        RULE.id,
-        group,
-        group.with_cause(CauseKind.unknown),
-        lambda seen: "The cause of recompiles is not known",
-        "PyTorch's reason, if it gave one, is quoted. Please report it, so that it is known.",
-    )
-
+from pgo_advisor.rules.base import Rule
 
 RULE = Rule(
     id="unknown-cause",
@@ -25,5 +11,6 @@ RULE = Rule(
     example="",
     remedy="Look at the verbatim reason.",
     unless="",
-    find=_find,
+    summary=lambda group, seen: "The cause of recompiles is not known",
+    fix=("PyTorch's reason, if it gave one, is quoted. Please report it, so that it is known."),
 )
