@@ -33,7 +33,7 @@ class NoCompileError(InputError):
 
 
 class TlparseError(PgoAdvisorError):
-    """tlparse is missing, too old, or failed on every log."""
+    """tlparse is missing, too old, or failed on a log; of several logs, on every one that was read."""
 
     exit_code = 4
 

@@ -27,7 +27,7 @@ class Column(NamedTuple):
 
 
 _KEYS = {
-    "log": Column("Int64", "index of the log, in the order in which the inputs were found"),
+    "log": Column("Int64", "index of the log, in the order of `Analysis.logs`: by rank"),
     "rank": Column("Int64", "torch.distributed rank of the process; missing if it had none"),
     "compile": Column("Int64", "key of the compile, unique in this analysis"),
 }
