@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from pgo_advisor.automatic import inferred_strides
 from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.history import Call, Pair, Tensor, pair_of
-from pgo_advisor.relations import Relation
+from pgo_advisor.history import Call, Pair, Tensor, pair_of, pairs
+from pgo_advisor.relations import Number, Relation
+from pgo_advisor.whole_numbers import whole_number
 
 SIZE_CAUSES = frozenset(
     {
@@ -35,20 +37,33 @@ Marked = Callable[[str, int | None], bool]
 def strides_fit(
     founder: Call, call: Call, dynamic: Collection[Pair], loose: Collection[str]
 ) -> bool:
+    """Whether the memory layouts agree; of tensors with symbols as far as the graph checks it."""
     for source, tensor in founder.tensors.items():
         other = call.tensors.get(source)
-        if other is None or (tensor.size == other.size and tensor.stride == other.stride):
+        if other is None:
             continue
         if len(tensor.size) != len(other.size):
             return False
-        if source not in loose and not any(
+        symbolic = source in loose or any(
             Pair(source, dim) in dynamic for dim in range(len(tensor.size))
-        ):
-            if tensor.stride != other.stride:
+        )
+        if symbolic and not _offset_fits(tensor, other):
+            return False
+        if tensor.size == other.size and tensor.stride == other.stride:
+            continue
+        if symbolic:
+            if not _stride_follows(tensor, other):
                 return False
-        elif not _stride_follows(tensor, other):
+        elif tensor.stride != other.stride:
             return False
     return True
+
+
+def _offset_fits(tensor: Tensor, other: Tensor) -> bool:
+    """An offset of 0 or 1 is a constant that no graph checks; a larger one is a symbol and takes neither."""
+    if tensor.offset is None or other.offset is None:
+        return True
+    return tensor.offset < 2 or other.offset >= 2
 
 
 def _stride_follows(tensor: Tensor, other: Tensor) -> bool:
@@ -110,15 +125,45 @@ def guards_hold(founder: Call, call: Call, marked: Marked, unbacked: Collection[
             for group in shared
             for member in group
         ]
-        if all(
-            relation.holds({name: value for name, value in reading.items() if value is not None})
-            is False
+        known = [
+            {name: value for name, value in reading.items() if value is not None}
             for reading in readings
+        ]
+        if all(relation.holds(reading) is False for reading in known) and all(
+            other.holds(reading) is False
+            for other in _with_symbols(relation, founder, call, marked)
+            for reading in known
         ):
             return False
         if None in values.values() and _refused_by(relation, founder, call):
             return False
     return True
+
+
+def _with_symbols(
+    relation: Relation, founder: Call, call: Call, marked: Marked
+) -> Iterator[Relation]:
+    """What a guard may become for the call where a number in it was a size that is declared.
+
+    In the recorded graph that size was a constant, so a number can be a multiple of it, or, in an equality, a
+    sum with it.
+    """
+    declared: list[tuple[int, int]] = []
+    for pair in pairs(founder):
+        before, now = founder.value(pair), call.value(pair)
+        if before != now and pair not in founder.symbolic and marked(*pair):
+            old, new = (whole_number(str(value)) for value in (before, now))
+            if old is not None and old > 1 and new is not None:
+                declared.append((old, new))
+    for each in declared:
+        yield relation.with_numbers(partial(_in_proportion, *each))
+    if declared and relation.is_equality():
+        more = sum(new - old for old, new in declared)
+        yield relation.with_numbers(lambda n: n + more)
+
+
+def _in_proportion(old: int, new: int, number: Number) -> Number:
+    return number // old * new if number % old == 0 else number
 
 
 def _refused_by(relation: Relation, founder: Call, call: Call) -> bool:
@@ -146,7 +191,10 @@ def is_marked(name: str, call: Call, marked: Marked) -> bool:
 
 
 def paths_agree(founder: Call, call: Call, varying: Collection[Pair]) -> bool:
-    """Different graphs, or graph breaks, with the same symbols are different branches."""
+    """Whether nothing tells that the code went another way: it read other inputs, or made another graph, or
+    broke it elsewhere, from the same symbols."""
+    if not (founder.partial or call.partial) and founder.read != call.read:
+        return False
     known = founder.path is not None and call.path is not None
     if founder.breaks == call.breaks and (founder.path == call.path or not known):
         return True

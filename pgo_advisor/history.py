@@ -31,6 +31,7 @@ class Tensor(NamedTuple):
     size: tuple[int | None, ...]
     stride: tuple[int | None, ...]
     is_parameter: bool
+    offset: int | None = 0
 
 
 class Scalar(NamedTuple):
@@ -105,6 +106,12 @@ class Call:
                 groups = [group for group in groups if not group & joined] + [joined]
         return groups
 
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The inputs that the code read."""
+        names = (*self.tensors, *self.scalars, *self.aliases)
+        return frozenset(name for name in names if not name.endswith("._base"))
+
     @property
     def pinned_groups(self) -> list[set[Pair]]:
         """Pairs that were pinned together since duck sizing had given them one symbol."""
@@ -159,11 +166,24 @@ class Call:
             tensor = self.tensors.get(match[1])
             values = (tensor.size if match[2] == "size" else tensor.stride) if tensor else ()
             return values[int(match[3])] if int(match[3]) < len(values) else None
+        if tensor := self.tensors.get(name.removesuffix(".storage_offset()")):
+            return tensor.offset
         scalar = self.scalars.get(name)
         try:
             return None if scalar is None else int(scalar.value)
         except ValueError:
             return None
+
+
+def pairs(call: Call) -> list[Pair]:
+    pairs = [
+        Pair(source, dim)
+        for source, tensor in call.tensors.items()
+        for dim in range(len(tensor.size))
+    ]
+    return pairs + [
+        Pair(source, None) for source, scalar in call.scalars.items() if scalar.kind == "int"
+    ]
 
 
 def pair_of(name: str) -> Pair | None:
@@ -253,7 +273,9 @@ def _add_inputs(calls: Mapping[int, Call], tables: Tables) -> None:
         call, source = calls[row["compile"]], row["source"]
         if row["kind"] == "tensor":
             stride = row["stride"] or (None,) * len(row["size"])
-            call.tensors[source] = Tensor(row["size"], stride, bool(row["is_parameter"]))
+            call.tensors[source] = Tensor(
+                row["size"], stride, bool(row["is_parameter"]), row["storage_offset"]
+            )
             call.symbolic.update(Pair(source, dim) for dim in row["symbolic_dims"])
             call.marked.update(Pair(source, dim) for dim in row["marked_dims"])
             if row["marks"] is not None:

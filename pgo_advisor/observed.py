@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pgo_advisor.automatic import AutomaticDynamic
-from pgo_advisor.history import Call, Pair, pair_of
+from pgo_advisor.history import Call, Pair, pair_of, pairs
 from pgo_advisor.whole_numbers import whole_number
-
-
-def pairs(call: Call) -> list[Pair]:
-    pairs = [
-        Pair(source, dim)
-        for source, tensor in call.tensors.items()
-        for dim in range(len(tensor.size))
-    ]
-    return pairs + [
-        Pair(source, None) for source, scalar in call.scalars.items() if scalar.kind == "int"
-    ]
 
 
 def varying_pairs(calls: Sequence[Call]) -> dict[Pair, int]:

@@ -202,9 +202,14 @@ def _prune(pairs: list[Pair], predictors: dict[int, Predictor]) -> list[Pair]:
 
 
 def _needed(pairs: Sequence[Pair], kept: Sequence[Pair], predictors: Sequence[Predictor]) -> bool:
-    """Whether leaving out these pairs may cost a compile: a recorded one, or one that no record shows."""
+    """Whether leaving out these pairs may cost a compile: a recorded one, or one that no record shows.
+
+    A replay that does not even give the recorded compiles proves nothing.
+    """
     marked, without = declaration(kept), declaration([pair for pair in kept if pair not in pairs])
     for predictor in predictors:
+        if not predictor.self_check and any(map(predictor.concerns, pairs)):
+            return True
         before, after = predictor.predict(marked), predictor.predict(without)
         if after.compiles.low > before.compiles.low:
             return True

@@ -25,13 +25,12 @@ from pgo_advisor.guarding import (
     paths_agree,
     strides_fit,
 )
-from pgo_advisor.history import Call, Frame, Pair, Refusal, pair_of
+from pgo_advisor.history import Call, Frame, Pair, Refusal, pair_of, pairs
 from pgo_advisor.observed import (
     given_pairs,
     joined_to_bases,
     met_at_limit,
     never_automatic,
-    pairs,
     pinned_pairs,
     varying_pairs,
     view_bases,

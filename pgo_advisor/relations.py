@@ -11,6 +11,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -91,6 +92,20 @@ class Relation(NamedTuple):
             return bool(_evaluate(self.tree, values))
         except (_Unknown, ArithmeticError, TypeError, ValueError, RecursionError):
             return None
+
+    def with_numbers(self, change: Callable[[Number], Number]) -> Relation:
+        """The same relation between the same names with other numbers in it."""
+        tree = deepcopy(self.tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+                node.value = change(node.value)
+        return self._replace(tree=tree)
+
+    def is_equality(self) -> bool:
+        tree = self.tree
+        return (isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.Eq)) or (
+            isinstance(tree, ast.Call) and _function(tree) == "Eq"
+        )
 
     def equal_names(self) -> tuple[str, str] | None:
         """The two names of a bare equality `a == b` or `Eq(a, b)`; None for any other relation."""

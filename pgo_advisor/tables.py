@@ -110,6 +110,9 @@ COLUMNS: dict[str, dict[str, Column]] = {
         ),
         "size": Column(INTS, "sizes of a tensor"),
         "stride": Column(INTS, "strides of a tensor, in elements"),
+        "storage_offset": Column(
+            "Int64", "where a view begins in its storage, in elements; else 0"
+        ),
         "symbolic_dims": Column(INTS, "dims whose size was a symbol when the compile began"),
         "marked_dims": Column(INTS, "dims with mark_dynamic"),
         "marks": Column(

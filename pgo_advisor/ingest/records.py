@@ -42,11 +42,14 @@ class DescribeTensor(msgspec.Struct):
     id: int
     size: list[int | str] = []
     stride: list[int | str] | None = None
+    storage_offset: int | str = 0
     dtype: str = ""
     device: str = ""
     requires_grad: bool = False
     is_parameter: bool = False
     dynamo_dynamic_indices: list[int] = []
+    attrs: dict[str, int] | None = None
+    """The ids of the tensors that a wrapper subclass holds, by the name of its attribute."""
 
 
 class DescribeSource(msgspec.Struct):

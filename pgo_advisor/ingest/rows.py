@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ _PROPERTY = re.compile(
     re.DOTALL,
 )
 _RANGE = re.compile(r"(?:VR)?\[\s*([^,\]]+),\s*([^,\]]+)\]")
+_MOST_HELD = 64
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
 _GRAPH_BREAK = re.compile(
     r"Graph [Bb]reak(?: Reason)?:\s*(?:Encountered graph break when attempting to trace [^\n]*\s*)?(.*)"
@@ -293,22 +294,38 @@ def _inputs(attempt: Attempt) -> Iterable[Row]:
             source = as_tensor[1] if as_tensor else row["source"]
             numbers[source] = {"kind": row["kind"], "value": value, "symbolic": True}
     marks = attempt.guards.marks if attempt.guards else {}
-    described = set()
-    for key, names in attempt.sources.items():
-        tensor = attempt.tensors.get(key)
-        for source in names:
-            if tensor is not None and not source.startswith("___as_tensor("):
-                described.add(source)
-                yield {
-                    "source": source,
-                    **_tensor(tensor, source, symbolic[source]),
-                    "marks": _marks(marks.get(source)),
-                }
+    described = dict(_described(attempt))
+    for source, tensor in described.items():
+        yield {
+            "source": source,
+            **_tensor(tensor, source, symbolic[source]),
+            "marks": _marks(marks.get(source)),
+        }
     for guarded in attempt.guards.tensors if attempt.guards else ():
         if guarded.source not in described:
             yield {"source": guarded.source, "kind": "alias", "size": guarded.size}
     for source, number_row in numbers.items():
         yield {"source": source, **number_row}
+
+
+def _described(attempt: Attempt) -> Iterator[tuple[str, DescribeTensor]]:
+    """The tensors by their sources, with those that wrapper subclasses hold, as jagged tensors offsets."""
+    for (describer, id_), names in attempt.sources.items():
+        for source in names:
+            if not source.startswith("___as_tensor("):
+                yield from _held(attempt, describer, id_, source, set())
+
+
+def _held(
+    attempt: Attempt, describer: int, id_: int, source: str, seen: set[int]
+) -> Iterator[tuple[str, DescribeTensor]]:
+    tensor = attempt.tensors.get((describer, id_))
+    if tensor is None or id_ in seen or len(seen) > _MOST_HELD:
+        return
+    seen.add(id_)
+    yield source, tensor
+    for attribute, inner in (tensor.attrs or {}).items():
+        yield from _held(attempt, describer, inner, f"{source}.{attribute}", seen)
 
 
 def _marks(marks: dict[str, frozenset[int]] | None) -> str | None:
@@ -326,6 +343,7 @@ def _tensor(tensor: DescribeTensor, source: str, symbolic: set[int]) -> Row:
         "kind": "tensor",
         "size": _ints(tensor.size),
         "stride": None if tensor.stride is None else _ints(tensor.stride),
+        "storage_offset": tensor.storage_offset if isinstance(tensor.storage_offset, int) else None,
         "symbolic_dims": tuple(sorted(symbolic)),
         "marked_dims": tuple(sorted(tensor.dynamo_dynamic_indices)),
         "dtype": tensor.dtype,

@@ -21,7 +21,7 @@ def _find(group: Group) -> Iterator[Finding]:
             and all(
                 cause.kind in _SIZES
                 and (cause.source, cause.dim) not in group.pinned
-                and not {"0", "1"} & {cause.expected, cause.actual}
+                and (cause.dim is None or not {"0", "1"} & {cause.expected, cause.actual})
                 for cause in recompile.causes
             )
         ),
