@@ -13,7 +13,7 @@ from pgo_advisor.findings import Advice, CallSite, Finding, FrameReport, Recompi
 from pgo_advisor.group import Group, brief
 from pgo_advisor.guarding import SIZE_CAUSES
 from pgo_advisor.history import Frame, Pair, frames_of, rows
-from pgo_advisor.marking import decided_by, markings
+from pgo_advisor.marking import Marking, decided_by, markings
 from pgo_advisor.plan import Plan, choose, declaration, saved_seconds
 from pgo_advisor.price import prices
 from pgo_advisor.profile import Profile, profile_of
@@ -238,13 +238,14 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
         unseen = () if saved.high else (_AT_LIMIT if late else _UNSEEN,)
         if unseen:
             saved = Range(0, None)
-        # one function may be marked firmly where another, with an input of the same name, may not at all
-        for remedy in dict.fromkeys(marks[group.id][pair].remedy for group in concerned):
-            inside = [group for group in concerned if marks[group.id][pair].remedy is remedy]
+        # what holds for one function need not for another, with an input of the same name
+        alike: dict[Marking, list[Group]] = defaultdict(list)
+        for group in concerned:
+            alike[marks[group.id][pair]].append(group)
+        for marking, inside in alike.items():
             main = max(
                 inside, key=lambda group: sum(r.seconds for r in group.recompiles if r.removed)
             )
-            marking = marks[main.id][pair]
             advice.append(
                 Advice(
                     rule=_rule(main, pair),
@@ -255,9 +256,10 @@ def _advice(groups: Sequence[Group], plan: Plan, items: Mapping[Pair, str]) -> I
                     why_remedy=marking.why,
                     list_entry=items.get(pair),
                     code=marking.code,
+                    condition=marking.condition,
                     saved=saved,
                     saved_seconds=seconds,
-                    values=main.varying[pair],
+                    values=tuple(dict.fromkeys(v for group in inside for v in group.varying[pair])),
                     together=marking.together,
                     evidence=tuple(_evidence(inside, pair)),
                     price=(

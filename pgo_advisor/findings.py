@@ -132,6 +132,9 @@ class Advice:
     list_entry: str | None
     """The item of the list that covers it; None if the release cannot be told."""
     code: str | None
+    """The mark, a statement; None if it cannot be marked."""
+    condition: str | None
+    """What keeps the mark from standing before every call, in words; None if nothing does."""
     saved: Range | None
     saved_seconds: float
     values: tuple[int | str, ...]

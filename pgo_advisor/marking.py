@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgo_advisor.findings import Remedy
 from pgo_advisor.group import Group
@@ -14,11 +14,15 @@ from pgo_advisor.sources import parse, python_expression
 
 @dataclass(frozen=True)
 class Marking:
-    """The remedy for one pair, why it is this one, and the statement; `code` is None for the list only."""
+    """The remedy for one pair, why it is this one, and the statement; `code` is None for the list only.
+
+    `condition` says why the statement cannot stand before every call.
+    """
 
     remedy: Remedy
     why: str
     code: str | None
+    condition: str | None
     together: tuple[Pair, ...]
 
 
@@ -30,7 +34,6 @@ def markings(group: Group) -> dict[Pair, Marking]:
     for pair in group.planned:
         reason = _list_only(group, pair)
         if reason is None:
-            expression = python_expression(parse(pair.source))
             why = _weak(group, pair, constraints)
             if why:
                 weakened[pair] = why
@@ -38,11 +41,11 @@ def markings(group: Group) -> dict[Pair, Marking]:
             found[pair] = Marking(
                 remedy,
                 why or "every recorded compile that had it as a symbol left it free",
-                f"torch._dynamo.{remedy.value}({expression}, {pair.dim})",
+                *_statement(group, pair, remedy),
                 tuple(partners[pair]),
             )
         else:
-            found[pair] = Marking(Remedy.dynamic_sources, reason, None, tuple(partners[pair]))
+            found[pair] = Marking(Remedy.dynamic_sources, reason, None, None, tuple(partners[pair]))
     return {pair: _with_partners(pair, marking, found) for pair, marking in found.items()}
 
 
@@ -51,9 +54,11 @@ def _with_partners(pair: Pair, marking: Marking, found: dict[Pair, Marking]) -> 
     if marking.remedy is Remedy.mark_dynamic and marking.code:
         for partner in marking.together:
             if partner not in found or found[partner].remedy is not Remedy.mark_dynamic:
-                code = marking.code.replace("mark_dynamic", "maybe_mark_dynamic", 1)
+                code = marking.code.replace(
+                    "_dynamo.mark_dynamic(", "_dynamo.maybe_mark_dynamic(", 1
+                )
                 why = f"it has to equal {partner.source}, which cannot have mark_dynamic"
-                return Marking(Remedy.maybe_mark_dynamic, why, code, marking.together)
+                return replace(marking, remedy=Remedy.maybe_mark_dynamic, why=why, code=code)
     return marking
 
 
@@ -75,11 +80,31 @@ def _list_only(group: Group, pair: Pair) -> str | None:
     return None
 
 
+def _statement(group: Group, pair: Pair, remedy: Remedy) -> tuple[str, str | None]:
+    """The mark, and what keeps it from standing before every call, if anything does."""
+    source = parse(pair.source)
+    expression = python_expression(source)
+    mark = f"torch._dynamo.{remedy.value}({expression}, {pair.dim})"
+    calls = [call for call in group.calls if call.read and not call.partial]
+    kinds = {
+        call.structure.get((guard, pair.source)) for call in calls for guard in ("NONE", "VALUE")
+    }
+    if kinds & {"int", "float"}:
+        test, why = f"isinstance({expression}, torch.Tensor)", "at times it is a number"
+    elif "None" in kinds:
+        test, why = f"{expression} is not None", "at times it is None"
+    elif source.steps and any(pair.source not in call.read for call in calls):
+        return mark, "not every call read it, so it may not be there"
+    else:
+        return mark, None
+    return (mark, why) if source.steps else (f"if {test}: {mark}", None)
+
+
 def _weak(group: Group, pair: Pair, constraints: Mapping[Pair, str]) -> str | None:
     """Why mark_dynamic could raise where maybe_mark_dynamic does not; None if it does not."""
     values = group.varying[pair]
     if 0 in values or 1 in values:
-        return "mark_dynamic raises for a tensor whose dim is 0 or 1"
+        return "sizes 0 and 1 become no symbol, which mark_dynamic insists on"
     if any(call.partial for call in group.calls):
         return "console text does not show what it has to equal, so mark_dynamic could raise"
     compiles = [call for call in group.calls if pair in call.symbolic]

@@ -78,6 +78,7 @@ class Profile:
                 continue
             what = "values" if pair.dim is None else "sizes"
             yield Advice(
+                condition=None,
                 rule="varying-int" if pair.dim is None else "varying-dim",
                 frames=tuple(f"{name} ({file}:{line})" for file, line, name in places),
                 source=pair.source,

@@ -83,6 +83,7 @@ def analysis_of(
             "",
             match[1],
             "mark",
+            None,
             Range(1, 1),
             1.0,
             (4, 5),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
 import pytest
@@ -23,11 +24,28 @@ def test_snippets_are_python_that_only_marks(analysis: Analyses, name: str) -> N
         if isinstance(statement, ast.Import):
             assert ast.unparse(statement) == "import torch._dynamo"
         else:
+            if isinstance(statement, ast.If):
+                assert re.fullmatch(r"\w+ is not None", ast.unparse(statement.test))
+                [statement] = statement.body
             assert isinstance(statement, ast.Expr)
             assert isinstance(statement.value, ast.Call)
             assert ast.unparse(statement.value.func).startswith(
                 ("torch._dynamo.mark_dynamic", "torch._dynamo.maybe_mark_dynamic")
             )
+
+
+def test_a_mark_waits_for_its_tensor(analysis: Analyses) -> None:
+    assert (
+        "\nif mask is not None: torch._dynamo.mark_dynamic(mask, 0)"
+        in analysis("2.13.0", "u07_flags_and_none").snippet()
+    )
+    # cache[1] is read by one of the layers only
+    layers = analysis("2.13.0", "u61_cache_by_layer")
+    snippet = layers.snippet()
+    assert "\n#     torch._dynamo.mark_dynamic(cache[1], 0) # seen: 4, 5" in snippet
+    assert "\ntorch._dynamo.mark_dynamic(x, 0)  # seen: 2, 3" in snippet
+    assert "not every call read it" in layers.to_text()
+    assert "    torch._dynamo.mark_dynamic(cache[1], 0)" not in layers.to_text()
 
 
 def test_equal_inputs_are_named_as_such(analysis: Analyses) -> None:

@@ -13,11 +13,13 @@ import libcst as cst
 from pgo_advisor.findings import Advice, CallSite, FrameReport
 from pgo_advisor.patch.calls import (
     NoCall,
+    Wrapped,
     calls_alike,
     calls_in_file,
     calls_on_line,
     is_compiled,
     reached_from,
+    wrapper_around,
 )
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.expressions import in_display
@@ -105,6 +107,7 @@ class _Maker:
         """The calls of a frame, or for each why it is none to be marked."""
         told, function = self._parameters(frame)
         done: dict[cst.Call, None] = {}
+        wrapped = False
         files: dict[SourceFile, None] = {}
         for recorded in frame.call_sites:
             site = _site(frame, recorded)
@@ -117,7 +120,8 @@ class _Maker:
             except (NotFound, NoCall) as error:
                 path = self._files.path(recorded.file)
                 yield replace(site, path=path, reasons=(str(error),))
-        if not frame.call_sites:
+                wrapped |= isinstance(error, Wrapped)
+        if not frame.call_sites or (wrapped and not done):
             yield from self._in_source(frame, advice, told, function)
         for source in files:
             alike = [other for call in done for other in calls_alike(source, call)]
@@ -146,6 +150,10 @@ class _Maker:
         place = find_line(source, recorded.line, recorded.code, unchanged)
         site = replace(site, path=source.path, found_line=place.line)
         for call in calls_on_line(source, place.line, frame.name, told):
+            if name := wrapper_around(source, call):
+                raise Wrapped(
+                    f"the call is in {name}, which calls whatever it is given with whatever it is given"
+                )
             if place.patched:
                 yield replace(site, outcome=Outcome.present)
             else:
@@ -225,7 +233,7 @@ class _Maker:
                 lacking = self._recorded.lacks(frame, item.source)
                 deeper = in_display(bound).steps or isinstance(bound.unpacked, int)
                 if deeper and (condition or lacking):
-                    raise NoArgument("it is not there in every call")
+                    raise NoArgument("not every recorded call read it, so it may not be there")
                 if lacking and bound.unpacked is not None:
                     bound = replace(bound, optional=True)
                 wants.append(Want(item, bound, condition, self._limits(item)))

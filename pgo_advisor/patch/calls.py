@@ -22,6 +22,10 @@ class NoCall(Exception):
     """Why no call, or no single one, is found, in words."""
 
 
+class Wrapped(NoCall):
+    """The call is that of a wrapper, which makes calls of other functions, too."""
+
+
 def calls_on_line(
     source: SourceFile, line: int, name: str, told: Parameters | None
 ) -> list[cst.Call]:
@@ -121,6 +125,31 @@ def _home(source: SourceFile, callee: str, call: cst.Call) -> cst.CSTNode:
         if isinstance(node, cst.FunctionDef) and root in own_names(node):
             return node
     return source.module
+
+
+def wrapper_around(source: SourceFile, call: cst.Call) -> str | None:
+    """The function with the call if it hands whatever it is given to a function that it is given, as in a
+    decorator: which function that is, and whether its arguments are tensors, differs."""
+    around = [node for node in source.ancestors(call) if isinstance(node, cst.FunctionDef)]
+    if not around:
+        return None
+    own = around[0].params
+    stars = {
+        star.name.value for star in (own.star_arg, own.star_kwarg) if isinstance(star, cst.Param)
+    }
+    given = {
+        parameter.name.value
+        for function in around
+        for part in (
+            function.params.posonly_params,
+            function.params.params,
+            function.params.kwonly_params,
+        )
+        for parameter in part
+    }
+    handed = {dotted(argument.value) for argument in call.args if argument.star}
+    wraps = (dotted(call.func) in given) and stars & handed
+    return around[0].name.value if wraps else None
 
 
 def _within(line: int, lines: tuple[int, int]) -> bool:

@@ -131,6 +131,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "why_remedy": advice.why_remedy,
         "list_entry": advice.list_entry,
         "code": advice.code,
+        "condition": advice.condition,
         "saved_compiles": None if advice.saved is None else _range(advice.saved),
         "saved_seconds": _seconds(advice.saved_seconds),
         "values": list(advice.values),

@@ -75,8 +75,12 @@ def _statements(members: list[Advice]) -> Iterator[str]:
                 if item.remedy is Remedy.maybe_mark_dynamic:
                     yield from _comment(f"maybe_, since {item.why_remedy}")
                 seen = one_line(", ".join(map(str, item.values[:10])), 120)
-                yield f"{item.code}  # seen: {seen}"
-    firm = [item for item in members if item.remedy is Remedy.mark_dynamic]
+                if item.condition:
+                    yield from _comment(f"Only where it is a tensor: {item.condition}.")
+                    yield from _comment(f"    {item.code}  # seen: {seen}", wrap=False)
+                else:
+                    yield f"{item.code}  # seen: {seen}"
+    firm = [m for m in members if m.remedy is Remedy.mark_dynamic and not m.condition]
     if firm:
         sizes = [value for value in firm[0].values if isinstance(value, int)]
         yield from _comment(

@@ -77,15 +77,18 @@ def _answer(analysis: Analysis) -> Iterator[RenderableType]:
         if analysis.dynamic_sources:
             yield Text(analysis.env("shell").rstrip(), style="bold green", no_wrap=True)
             yield Text()
-        marks = [advice for advice in analysis.advice if advice.code]
+        marks = [advice for advice in analysis.advice if advice.code and not advice.condition]
         if marks:
             instead = "or " if analysis.dynamic_sources else ""
             part = "" if len(marks) == len(analysis.advice) else "in part "
             yield Text(
                 f"{instead}{part}in the code, before the call (pgo-advisor snippet shows where):"
             )
+            several = len({advice.frames for advice in marks}) > 1
             for advice in marks[:4]:
-                yield Text(f"    {one_line(advice.code or '', 200)}", style="green", no_wrap=True)
+                function = f"  # {', '.join(advice.frames[:4])}" if several else ""
+                statement = one_line(f"{advice.code}{function}", 200)
+                yield Text(f"    {statement}", style="green", no_wrap=True)
             if len(marks) > 4:
                 yield Text(f"    and {len(marks) - 4} more")
     elif totals.recompiles:
@@ -198,9 +201,9 @@ def _frames(frames: tuple[FrameReport, ...]) -> Table:
 
 def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
     """A line for each entry of the list, then what is to be said of them, each sentence once."""
-    entries: dict[object, list[Advice]] = defaultdict(list)
+    entries: dict[tuple[object, tuple[str, ...]], list[Advice]] = defaultdict(list)
     for advice in items:
-        entries[advice.list_entry or advice.pair].append(advice)
+        entries[advice.list_entry or advice.pair, advice.frames].append(advice)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("input", overflow="fold")
     table.add_column("in", overflow="fold")
@@ -208,7 +211,7 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
     table.add_column("how", no_wrap=True)
     table.add_column("worth", justify="right", no_wrap=True)
     remarks: dict[str, list[str]] = defaultdict(list)
-    for members in list(entries.values())[:_MOST_ENTRIES]:
+    for key, members in list(entries.items())[:_MOST_ENTRIES]:
         first = members[0]
         name = place(first)
         if len(members) > 1:
@@ -224,8 +227,9 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
             first.remedy.value,
             "unknown" if first.saved is None else span(first.saved),
         )
+        several = sum(entry == key[0] for entry, _ in entries) > 1
         for text in _remarks(first):
-            remarks[text].append(name)
+            remarks[text].append(f"{name} in {', '.join(first.frames[:4])}" if several else name)
     yield table
     if len(entries) > _MOST_ENTRIES:
         yield Text(f"and {len(entries) - _MOST_ENTRIES} more")
@@ -238,6 +242,8 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
 def _remarks(advice: Advice) -> Iterator[str]:
     if advice.remedy is not Remedy.mark_dynamic:
         yield f"{advice.remedy.value}, since {advice.why_remedy}"
+    if advice.condition:
+        yield f"{advice.condition}: no mark can stand before all calls"
     if advice.list_entry is None:
         yield "the list of this release cannot name it"
     if advice.together:

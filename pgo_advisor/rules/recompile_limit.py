@@ -29,7 +29,8 @@ def _find(group: Group) -> Iterator[Finding]:
             f"{group.name} hit the recompile limit{limit}: it runs eagerly from then on, uncompiled"
         ),
         "Cure the recompiles first, as advised. If that many graphs are right, raise "
-        "torch._dynamo.config.recompile_limit; how many are needed in all, the trace does not show.",
+        "torch._dynamo.config.recompile_limit; how many are needed in all, the trace does not show. What varied after the "
+        "limit was hit no record shows either: record again with the advice.",
     )
 
 

@@ -40,7 +40,7 @@ RULE = Rule(
     ),
     unless=(
         "Unbacked sizes raise data-dependent errors, or break the graph, where code branches on the size (pytorch "
-        "174704). mark_dynamic on a tensor whose dim is 0 or 1 raises."
+        "174704)."
     ),
     find=_find,
 )

@@ -11,5 +11,5 @@ class Cache:
 
 cache = Cache()
 for n in (4, 5):
-    # refused: not there in every call
+    # refused: it may not be there
     f(cache)  # call
