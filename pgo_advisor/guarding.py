@@ -99,8 +99,12 @@ def is_about(
     return bool(pairs) and any(pair_of(symbols.get(name, name)) in pairs for name in relation.names)
 
 
-def guards_hold(founder: Call, call: Call, marked: Marked, unbacked: Collection[Pair] = ()) -> bool:
-    """Whether the shape guards of the founder's recorded graph let the call pass, but those on `unbacked`.
+def failing_guard(
+    founder: Call, call: Call, marked: Marked, unbacked: Collection[Pair] = ()
+) -> str | None:
+    """The shape guard of the founder's recorded graph that does not let the call pass; None if none does.
+
+    Guards on the `unbacked` pairs are not looked at.
 
     Of sizes that are equal by duck sizing each that is declared gets a symbol of its own, the others go on
     sharing one. Of which of them another guard on their common symbol speaks is not recorded, so one that it
@@ -114,7 +118,7 @@ def guards_hold(founder: Call, call: Call, marked: Marked, unbacked: Collection[
     for group in groups:
         undeclared = {call.number(name) for name in group if not is_marked(name, founder, marked)}
         if len(undeclared - {None}) > 1:
-            return False
+            return " == ".join(sorted(group))
     for relation, duck in founder.installed:
         shared = [group for group in groups if group & relation.names]
         if (shared and duck) or _is_stride_equality(relation) or is_about(relation, unbacked):
@@ -134,10 +138,10 @@ def guards_hold(founder: Call, call: Call, marked: Marked, unbacked: Collection[
             for other in _with_symbols(relation, founder, call, marked)
             for reading in known
         ):
-            return False
+            return relation.text
         if None in values.values() and _refused_by(relation, founder, call):
-            return False
-    return True
+            return relation.text
+    return None
 
 
 def _with_symbols(

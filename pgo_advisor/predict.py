@@ -19,7 +19,7 @@ from pgo_advisor.doubts import broken_apart, doubts, on_trust
 from pgo_advisor.guarding import (
     SIZE_CAUSES,
     Marked,
-    guards_hold,
+    failing_guard,
     is_about,
     is_marked,
     paths_agree,
@@ -212,7 +212,7 @@ class Predictor:
                 (
                     graph
                     for graph in graphs
-                    if not (structural and self._structure_objects(graph, call))
+                    if not (structural and self.structure_objects(graph, call))
                     and self._sizes_fit(graph, call, marked, unbacked)
                 ),
                 None,
@@ -254,7 +254,7 @@ class Predictor:
             )
         return graphs
 
-    def _structure_objects(self, graph: Graph, call: Call) -> bool:
+    def structure_objects(self, graph: Graph, call: Call) -> bool:
         """Whether something that no declaration changes keeps the call from the graph."""
         founder = graph.founder
         refused = self._structural_refusals(call)
@@ -285,23 +285,24 @@ class Predictor:
         return (
             founder.outcome not in {"failed", "limit"}
             and all(
-                self._same_or_dynamic(founder, call, pair, graph.dynamic, unbacked)
+                self.same_or_dynamic(founder, call, pair, graph.dynamic, unbacked)
                 for pair in self.varying
             )
             and strides_fit(founder, call, graph.dynamic, graph.loose)
-            and guards_hold(founder, call, marked, unbacked)
-            and self._same_branches(founder, call, marked, unbacked)
+            and failing_guard(founder, call, marked, unbacked) is None
+            and self.parting_decision(founder, call, marked, unbacked) is None
             and paths_agree(founder, call, self.varying)
         )
 
-    def _same_or_dynamic(
+    def same_or_dynamic(
         self,
         founder: Call,
         call: Call,
         pair: Pair,
         dynamic: Collection[Pair],
-        unbacked: Collection[Pair],
+        unbacked: Collection[Pair] = (),
     ) -> bool:
+        """Whether a graph with these `dynamic` pairs takes the call's value of the pair."""
         before, now = founder.value(pair), call.value(pair)
         if before == now or before is None or now is None:
             return True
@@ -311,10 +312,10 @@ class Predictor:
             return False
         return pair in dynamic and (pair in unbacked or pair.dim is None or now not in (0, 1))
 
-    def _same_branches(
-        self, founder: Call, call: Call, marked: Marked, unbacked: Collection[Pair]
-    ) -> bool:
-        """Whether every compile's decisions on sizes come out alike for both calls.
+    def parting_decision(
+        self, founder: Call, call: Call, marked: Marked, unbacked: Collection[Pair] = ()
+    ) -> str | None:
+        """A compile's decision on sizes that does not come out alike for both calls; None if all do.
 
         Only compiles tell whose pairs were symbols where they differ from the two calls; and of the two
         calls' decisions, the first that fails has to be the same one.
@@ -335,8 +336,10 @@ class Predictor:
                 self._first_failing(other, c, marked, unbacked) for c in (founder, call)
             )
             if first != second:
-                return False
-        return True
+                decisions = self._decisions(other)
+                places = [place for place in (first, second) if place is not None and place >= 0]
+                return decisions[min(places)].named(other.symbols) if places else "another decision"
+        return None
 
     @cached_property
     def _deciding(self) -> list[Call]:
@@ -361,7 +364,7 @@ class Predictor:
         self, other: Call, call: Call, marked: Marked, unbacked: Collection[Pair]
     ) -> int | None:
         """Which of `other`'s decisions fails first for `call`; None if its graph takes the call."""
-        if guards_hold(other, call, marked, unbacked):
+        if failing_guard(other, call, marked, unbacked) is None:
             return None
         for index, decision in enumerate(self._decisions(other)):
             if is_about(decision, unbacked, other.symbols):

@@ -93,6 +93,14 @@ class Relation(NamedTuple):
         except (_Unknown, ArithmeticError, TypeError, ValueError, RecursionError):
             return None
 
+    def named(self, symbols: Mapping[str, str]) -> str:
+        """The relation in terms of what its symbols stand for."""
+        tree = deepcopy(self.tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                node.id = symbols.get(node.id, node.id)
+        return ast.unparse(tree)
+
     def with_numbers(self, change: Callable[[Number], Number]) -> Relation:
         """The same relation between the same names with other numbers in it."""
         tree = deepcopy(self.tree)

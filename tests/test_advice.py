@@ -146,3 +146,18 @@ def test_the_option_of_unbacked_sizes_keeps_the_list_in_force(trace: Trace, tmp_
     export = "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['other']\""
     assert export in found.to_text()
     assert found.to_dict()["dynamic_sources_beside_unbacked"] == "L['other']"
+
+
+def test_a_size_that_stays_is_told_what_keeps_the_calls_apart(analysis: Analyses) -> None:
+    def told(name: str) -> list[str]:
+        findings = analysis("2.13.0", name).findings
+        [stays] = [finding for finding in findings if finding.rule == "size-stays"]
+        return [text for text in stays.evidence if "declared dynamic" in text]
+
+    assert told("u61_cache_by_layer")[0] == (
+        "[0/1] declared dynamic: the code reads other inputs: L['cache'][1]"
+    )
+    # every second row of a tensor has other strides than the whole
+    assert told("u59_views_of_a_pool") == [
+        "[0/1] declared dynamic: the tensors lie in memory in another way"
+    ]

@@ -1,36 +1,51 @@
 """A size that varies and that declaring would not help."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from pgo_advisor.apart import kept_apart
 from pgo_advisor.cause_kinds import CauseKind
 from pgo_advisor.findings import Finding
 from pgo_advisor.group import Group
+from pgo_advisor.plan import declaration
 from pgo_advisor.rules.base import Rule, finding, sources
 
 _SIZES = (CauseKind.tensor_size, CauseKind.int_value)
 
 
 def _find(group: Group) -> Iterator[Finding]:
+    found = [
+        (recompile, recompile.causes[0])
+        for recompile in group.recompiles
+        if not recompile.removed
+        and all(
+            cause.kind in _SIZES
+            and (cause.source, cause.dim) not in group.pinned
+            and (cause.dim is None or not {"0", "1"} & {cause.expected, cause.actual})
+            for cause in recompile.causes
+        )
+    ]
     return finding(
         RULE.id,
         group,
-        (
-            (recompile, recompile.causes[0])
-            for recompile in group.recompiles
-            if not recompile.removed
-            and all(
-                cause.kind in _SIZES
-                and (cause.source, cause.dim) not in group.pinned
-                and (cause.dim is None or not {"0", "1"} & {cause.expected, cause.actual})
-                for cause in recompile.causes
-            )
-        ),
+        found,
         lambda seen: (
             f"{sources(seen)} varies, but declaring it is not predicted to save this compile"
         ),
-        "Something else keeps the calls apart that no guard names first: an earlier change of rank, a size next to it "
-        "that is pinned, a branch. See what differs between the two calls in the recompiles.",
+        "Something else keeps the calls apart, as told below. Where that is in your code, change it; else pad to few "
+        "sizes, or accept the graphs.",
+        evidence=_apart(group, {recompile.compile: recompile.compile_id for recompile, _ in found}),
     )
+
+
+def _apart(group: Group, ids: Mapping[int, str]) -> Iterator[str]:
+    """What keeps these compiles from the graph before, by the replay with all declared that varies."""
+    for frame in group.frames:
+        replay = group.plan.predictors[frame.key]
+        marked = declaration([*group.plan.pairs, *group.plan.candidates[frame.key]])
+        prediction = replay.predict(marked)
+        for call in replay.calls:
+            if call.compile in ids and (why := kept_apart(replay, prediction, call, marked)):
+                yield f"[{ids[call.compile]}] declared dynamic: {why}"
 
 
 RULE = Rule(
