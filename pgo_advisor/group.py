@@ -11,6 +11,10 @@ from pgo_advisor.findings import Recompile, Seen
 from pgo_advisor.history import Call, Frame, Pair
 from pgo_advisor.plan import Plan
 from pgo_advisor.torch_release import TorchRelease
+from pgo_advisor.whole_numbers import whole_number
+
+_DEFAULT_LIMIT = 8
+"""`torch/_dynamo/config.py`, `recompile_limit`, from 2.0 (`cache_size_limit`) to 2.15."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +74,31 @@ class Group:
         )
 
     def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Seen]]:
-        """Recompiles that the advice does not remove, with their causes of these kinds."""
+        """Recompiles that the advice does not remove, with their causes of these kinds.
+
+        Where a module of another class runs the code, all else that differs follows from that.
+        """
         for recompile in self.recompiles:
             if not recompile.removed:
-                yield from ((recompile, cause) for cause in recompile.causes if cause.kind in kinds)
+                other = [cause for cause in recompile.causes if _is_of_another_class(cause)]
+                yield from (
+                    (recompile, cause) for cause in other or recompile.causes if cause.kind in kinds
+                )
+
+    @property
+    def recompile_limit(self) -> int:
+        """The smallest one under which it ran; PyTorch's default where the trace does not tell."""
+        told = (
+            whole_number(name.partition("=")[2])
+            for frame in self.frames
+            for name in frame.settings
+            if name.startswith("recompile_limit=")
+        )
+        return min((limit for limit in told if limit is not None), default=_DEFAULT_LIMIT)
+
+
+def _is_of_another_class(cause: Seen) -> bool:
+    return cause.kind is CauseKind.object_type and cause.source == "L['self']"
 
 
 def brief(reason: str) -> str:

@@ -32,7 +32,7 @@ def _find(group: Group) -> Iterator[Finding]:
     per_compile = group.release is not None and group.release.has(
         Capability.RECOMPILE_LIMIT_ARGUMENT
     )
-    graphs = len(group.calls)
+    graphs = max(group.plan.predictions[frame.key].compiles.low for frame in group.frames)
     limit = (
         f"torch.compile(…, recompile_limit={graphs}, isolate_recompiles=True)"
         if per_compile
@@ -45,7 +45,9 @@ def _find(group: Group) -> Iterator[Finding]:
         lambda seen: (
             f"several instances or layers run the code of {group.name}; each needs its own graph"
         ),
-        f"{graphs} graphs are right: raise the limit, {limit}, so that none falls back to eager.",
+        f"{graphs} graphs are right, and within the limit of {group.recompile_limit}."
+        if graphs <= group.recompile_limit
+        else f"{graphs} graphs are right: raise the limit, {limit}, so that none falls back to eager.",
     )
 
 
