@@ -47,14 +47,15 @@ def pinned_pairs(calls: Sequence[Call], varying: Mapping[Pair, int]) -> frozense
     """Pairs that the code pins, whatever is declared.
 
     A pin counts in a compile in which everything that varies was a symbol: against a partner that
-    was still static it proves nothing.
+    was still static it proves nothing. What a compile left free is not pinned, but by a branch.
     """
-    pinned: dict[Pair, bool] = {}
+    pinned: set[Pair] = set()
+    free: set[Pair] = set()
     for call in calls:
         if all(pair in call.symbolic or call.value(pair) is None for pair in varying):
-            for pair in call.symbolic:
-                pinned[pair] = pinned.get(pair, True) and pair in call.pinned
-    return frozenset(pair for pair, always in pinned.items() if always)
+            pinned |= call.symbolic & call.pinned
+        free |= call.symbolic - call.pinned
+    return frozenset(pinned - free)
 
 
 def given_pairs(calls: Sequence[Call]) -> frozenset[Pair]:
