@@ -40,14 +40,20 @@ class Group:
         """What took several values in a frame, with these, in the order of the compiles."""
         predictors = [self.plan.predictors[frame.key] for frame in self.frames]
         pairs = dict.fromkeys(
-            pair for each in predictors for pair in (*each.varying, *each.at_limit)
+            pair
+            for each in predictors
+            for pair in (
+                *each.varying,
+                *each.at_limit,
+                *(base for base in self.plan.pairs if _is_base(base) and each.concerns(base)),
+            )
         )
         late = [item for each in predictors for item in each.at_limit.items()]
         return {
             pair: tuple(
                 dict.fromkeys(
                     [
-                        *(v for call in self.calls if (v := call.value(pair)) is not None),
+                        *(v for call in self.calls if (v := _value(call, pair)) is not None),
                         *(v for other, met in late if other == pair for v in sorted(met, key=str)),
                     ]
                 )
@@ -95,6 +101,18 @@ class Group:
             if name.startswith("recompile_limit=")
         )
         return min((limit for limit in told if limit is not None), default=_DEFAULT_LIMIT)
+
+
+def _is_base(pair: Pair) -> bool:
+    """Whether it is of the tensor that a view is of, which is recorded as far as its sizes were symbols."""
+    return pair.source.endswith("._base")
+
+
+def _value(call: Call, pair: Pair) -> int | str | None:
+    if _is_base(pair):
+        size = call.values.get(f"{pair.source}.size()[{pair.dim}]")
+        return None if size is None else int(size)
+    return call.value(pair)
 
 
 def _is_of_another_class(cause: Seen) -> bool:

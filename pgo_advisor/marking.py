@@ -70,6 +70,8 @@ def _list_only(group: Group, pair: Pair) -> str | None:
         return "marks on parameters and buffers do nothing"
     if any(frame.called_from_compiled for frame in group.frames):
         return "it is called from compiled code, where a mark cannot be traced"
+    if pair.source.endswith("._base"):
+        return "it is the base of a view, which is no argument of its own"
     source = parse(pair.source)
     if source.local_name is None:
         return "it is no argument of the compiled function"

@@ -133,12 +133,14 @@ def _varies_with_an_alias(source: str, dim: int, calls: Sequence[Call]) -> bool:
 
 
 def view_bases(calls: Sequence[Call]) -> dict[Pair, frozenset[Pair]]:
-    """Dims of views with the dims of their bases that they have to equal.
+    """Dims of views with the dims of their bases that they have to equal, or, of inputs, are made from.
 
     A view is made anew from its base: if the base's dim is static, so is the view's, whatever is declared.
     So it is, too, where the base is an input itself: that is recorded without its name.
     """
     bases: dict[Pair, set[Pair]] = {}
+    inputs: dict[str, set[Pair]] = {}
+    """Dims of bases that are inputs of their own, by the view."""
     aliasing = [call for call in calls if call.aliases]
     for view in varying_pairs(aliasing):
         if view.dim is not None and _varies_with_an_alias(view.source, view.dim, aliasing):
@@ -150,4 +152,12 @@ def view_bases(calls: Sequence[Call]) -> dict[Pair, frozenset[Pair]]:
                 for pair, other in ((left, right), (right, left)):
                     if pair and other and other.source == f"{pair.source}._base":
                         bases.setdefault(pair, set()).add(other)
+                    elif pair and other and other.source.endswith("._base"):
+                        view_source = other.source.removesuffix("._base")
+                        if not pair.source.startswith(f"{view_source}."):
+                            inputs.setdefault(view_source, set()).add(other)
+    equal = {view.source for view in bases}
+    for view in varying_pairs(calls):
+        if view.dim is not None and view.source in inputs and view.source not in equal:
+            bases[view] = inputs[view.source]
     return {pair: frozenset(found) for pair, found in bases.items()}
