@@ -77,6 +77,11 @@ class Analysis:
         return self.advised.advice
 
     @property
+    def inputs(self) -> int:
+        """How many inputs are to be declared; one of several functions counts once."""
+        return len({item.pair for item in self.advice})
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """What no declaration cures, the most expensive first."""
         return self.advised.findings
@@ -210,7 +215,7 @@ class Analysis:
         totals = self.totals
         return (
             f"<Analysis: {totals.compiles} compiles, {totals.recompiles} recompiles, "
-            f"{len(self.advice)} inputs to declare>"
+            f"{self.inputs} inputs to declare>"
         )
 
 

@@ -145,7 +145,7 @@ def _details(analysis: Analysis) -> Iterator[_Folded]:
         )
     if analysis.advice:
         yield _Folded(
-            f"Why these inputs ({len(analysis.advice)})",
+            f"Why these inputs ({analysis.inputs})",
             "",
             [_inputs(group) for group in alike(analysis.advice)],
         )

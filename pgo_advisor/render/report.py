@@ -29,7 +29,7 @@ def answer(analysis: Analysis) -> Answer:
     if analysis.measured is not None:
         return Answer(headline(analysis.measured), verdict(analysis.measured))
     totals = analysis.totals
-    inputs = count(len(analysis.advice), "input")
+    inputs = count(analysis.inputs, "input")
     if not totals.compiles:
         if not analysis.advice:
             return Answer("Nothing to do", "No compile was recorded, and no input that varied.")
