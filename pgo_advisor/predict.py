@@ -124,6 +124,10 @@ class Predictor:
 
     def predict(self, marked: Marked, *, unbacked: Collection[Pair] = ()) -> Prediction:
         """The frame's compiles with `marked` pairs dynamic, the `unbacked` ones for sizes 0 and 1 too."""
+        if not self._reached(marked):
+            graphs = [Graph([call], frozenset(), frozenset(), ()) for call in self.calls]
+            compiles = len(self.frame.calls)
+            return Prediction(Range(compiles, compiles), (), tuple(graphs), ())
         graphs = self._replay(marked, unbacked=unbacked)
         low = len(graphs) + sum(
             call.outcome != "limit" or self._refused_by_all(call, graphs) for call in self._blind
@@ -135,6 +139,17 @@ class Predictor:
         high = None if None in further else low + max((more or 0 for more in further), default=0)
         reasons = tuple(reason for reason, _ in doubted)
         return Prediction(Range(low, high), reasons, tuple(graphs), (*trusted, *apart))
+
+    def _reached(self, marked: Marked) -> bool:
+        """Whether the declaration changes anything here: a name of this frame, or what calls it."""
+        inputs = {pair for call in self.calls for pair in pairs(call)}
+        return (
+            self.after_limit
+            or self.after_break
+            or self.frame.called_from_compiled
+            or any(marked(*pair) for pair in inputs.union(self.varying, self.at_limit))
+            or any(marked(*base) for bases in self.bases.values() for base in bases)
+        )
 
     def concerns(self, pair: Pair) -> bool:
         """Whether declaring the pair can change anything in this frame."""

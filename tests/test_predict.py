@@ -158,9 +158,15 @@ def test_the_limit_leaves_the_upper_end_open() -> None:
 def test_a_recording_that_the_replay_does_not_explain_is_not_exact() -> None:
     same = {"L['x']": tensor(4)}
     made = frame(call(0, same), call(1, same))
-    prediction = Predictor(made).predict(declaration([]))
+    prediction = Predictor(made).predict(declaration([X0]))
     assert prediction.reasons
-    assert prediction.compiles == Range(1, 2)
+    assert prediction.compiles.low == 1
+
+
+def test_what_no_declaration_reaches_stays_as_recorded() -> None:
+    made = frame(call(0, {"L['x']": tensor(4)}), call(1, {"L['x']": tensor(4)}, outcome="limit"))
+    assert predicted(made, Pair("L['y']", 0)) == Range(2, 2)
+    assert predicted(made, X0).high is None
 
 
 def test_entries_that_save_nothing_are_left_out() -> None:
@@ -362,9 +368,9 @@ def test_a_refusal_tells_of_bases_whose_sizes_are_not_recorded() -> None:
     relation = parse_relation("L['y']._base.size()[0] == L['x'].size()[0]")
     assert relation is not None
     made.calls[0].installed.append((relation, False))
-    assert predicted(made).low == 1
+    assert predicted(made, X0).low == 1
     made.calls[1].refusals = [Refusal(0, CauseKind.equal_dims, X0)]
-    assert predicted(made) == Range(2, 2)
+    assert predicted(made, X0) == Range(2, 2)
 
 
 def test_what_a_recorded_graph_held_apart_is_declared_apart() -> None:
