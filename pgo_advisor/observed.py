@@ -152,7 +152,8 @@ def view_bases(calls: Sequence[Call]) -> dict[Pair, frozenset[Pair]]:
                 for pair, other in ((left, right), (right, left)):
                     if pair and other and other.source == f"{pair.source}._base":
                         bases.setdefault(pair, set()).add(other)
-                    elif pair and other and other.source.endswith("._base"):
+                    elif pair and other and other is right and other.source.endswith("._base"):
+                        # on the right stands what came first: a base after its tensor is that tensor
                         view_source = other.source.removesuffix("._base")
                         if not pair.source.startswith(f"{view_source}."):
                             inputs.setdefault(view_source, set()).add(other)
