@@ -229,7 +229,8 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
         )
         several = sum(entry == key[0] for entry, _ in entries) > 1
         for text in _remarks(first):
-            remarks[text].append(f"{name} in {', '.join(first.frames[:4])}" if several else name)
+            functions = one_line(", ".join(first.frames[:4]), 120)
+            remarks[text].append(f"{name} in {functions}" if several else name)
     yield table
     if len(entries) > _MOST_ENTRIES:
         yield Text(f"and {len(entries) - _MOST_ENTRIES} more")
