@@ -13,9 +13,6 @@ from pgo_advisor.plan import Plan
 from pgo_advisor.torch_release import TorchRelease
 from pgo_advisor.whole_numbers import whole_number
 
-_DEFAULT_LIMIT = 8
-"""`torch/_dynamo/config.py`, `recompile_limit`, from 2.0 (`cache_size_limit`) to 2.15."""
-
 
 @dataclass(frozen=True)
 class Group:
@@ -92,15 +89,15 @@ class Group:
                 )
 
     @property
-    def recompile_limit(self) -> int:
-        """The smallest one under which it ran; PyTorch's default where the trace does not tell."""
-        told = (
+    def recompile_limits(self) -> list[int]:
+        """Those under which it ran, the smallest first; empty where the trace does not tell."""
+        told = {
             whole_number(name.partition("=")[2])
             for frame in self.frames
             for name in frame.settings
             if name.startswith("recompile_limit=")
-        )
-        return min((limit for limit in told if limit is not None), default=_DEFAULT_LIMIT)
+        }
+        return sorted(limit for limit in told if limit is not None)
 
 
 def _is_base(pair: Pair) -> bool:

@@ -142,14 +142,18 @@ class Predictor:
 
     def _reached(self, marked: Marked) -> bool:
         """Whether the declaration changes anything here: a name of this frame, or what calls it."""
-        inputs = {pair for call in self.calls for pair in pairs(call)}
         return (
             self.after_limit
             or self.after_break
             or self.frame.called_from_compiled
-            or any(marked(*pair) for pair in inputs.union(self.varying, self.at_limit))
-            or any(marked(*base) for bases in self.bases.values() for base in bases)
+            or any(marked(*pair) for pair in self._named)
         )
+
+    @cached_property
+    def _named(self) -> frozenset[Pair]:
+        """All pairs by whose declaration something can change here."""
+        inputs = {pair for call in self.calls for pair in pairs(call)}
+        return frozenset(inputs).union(self.varying, self.at_limit, *self.bases.values())
 
     def concerns(self, pair: Pair) -> bool:
         """Whether declaring the pair can change anything in this frame."""

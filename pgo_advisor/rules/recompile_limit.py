@@ -9,13 +9,8 @@ from pgo_advisor.rules.base import Rule, finding
 
 
 def _find(group: Group) -> Iterator[Finding]:
-    limits = {
-        name.partition("=")[2]
-        for frame in group.frames
-        for name in frame.settings
-        if name.startswith("recompile_limit=")
-    }
-    limit = f" ({', '.join(sorted(limits))})" if limits else ""
+    limits = ", ".join(map(str, group.recompile_limits))
+    limit = f" ({limits})" if limits else ""
     return finding(
         RULE.id,
         group,

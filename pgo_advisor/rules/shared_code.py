@@ -8,6 +8,9 @@ from pgo_advisor.group import Group
 from pgo_advisor.rules.base import Rule, finding
 from pgo_advisor.torch_release import Capability
 
+_DEFAULT_LIMIT = 8
+"""`torch/_dynamo/config.py`, `recompile_limit`, from 2.0 (`cache_size_limit`) to 2.15."""
+
 
 def _find(group: Group) -> Iterator[Finding]:
     own = {
@@ -33,6 +36,7 @@ def _find(group: Group) -> Iterator[Finding]:
         Capability.RECOMPILE_LIMIT_ARGUMENT
     )
     graphs = max(group.plan.predictions[frame.key].compiles.low for frame in group.frames)
+    allowed = next(iter(group.recompile_limits), _DEFAULT_LIMIT)
     limit = (
         f"torch.compile(…, recompile_limit={graphs}, isolate_recompiles=True)"
         if per_compile
@@ -45,8 +49,8 @@ def _find(group: Group) -> Iterator[Finding]:
         lambda seen: (
             f"several instances or layers run the code of {group.name}; each needs its own graph"
         ),
-        f"{graphs} graphs are right, and within the limit of {group.recompile_limit}."
-        if graphs <= group.recompile_limit
+        f"{graphs} graphs are right, and within the limit of {allowed}."
+        if graphs <= allowed
         else f"{graphs} graphs are right: raise the limit, {limit}, so that none falls back to eager.",
     )
 
