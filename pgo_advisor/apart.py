@@ -23,8 +23,7 @@ def _objection(replay: Predictor, graph: Graph, call: Call, marked: Marked) -> s
         return "something differs that is no size"
     for pair in replay.varying:
         if not replay.same_or_dynamic(founder, call, pair, graph.dynamic):
-            what = pair.source if pair.dim is None else f"{pair.source} dim {pair.dim}"
-            return f"{what} is a constant there, {founder.value(pair)} and not {call.value(pair)}"
+            return f"{pair.words} is a constant there, {founder.value(pair)} and not {call.value(pair)}"
     if not strides_fit(founder, call, graph.dynamic, graph.loose):
         return "the tensors lie in memory in another way"
     if guard := failing_guard(founder, call, marked):

@@ -26,6 +26,11 @@ class Pair(NamedTuple):
     source: str
     dim: int | None
 
+    @property
+    def words(self) -> str:
+        """`L['x'] dim 0`, or for an int its source."""
+        return self.source if self.dim is None else f"{self.source} dim {self.dim}"
+
 
 class Tensor(NamedTuple):
     size: tuple[int | None, ...]
@@ -176,6 +181,7 @@ class Call:
 
 
 def pairs(call: Call) -> list[Pair]:
+    """All dims of a call's tensors, and its ints."""
     pairs = [
         Pair(source, dim)
         for source, tensor in call.tensors.items()

@@ -98,7 +98,7 @@ class Marks:
             for site in sites
         )
         shown = ", ".join([*places][:_MOST_PLACES]) + (", …" if len(places) > _MOST_PLACES else "")
-        return f"{_input(item)} in {', '.join(item.frames)} at {shown}"
+        return f"{item.pair.words} in {', '.join(item.frames)} at {shown}"
 
     def run(self, items: Sequence[str], label: str) -> Trial:
         advice = tuple(self.marks[item] for item in items if item in self.marks)
@@ -142,14 +142,10 @@ class Marks:
                 else "was not tried: the list cannot name it"
             )
             why = "no call of it gets a mark" if item.code else item.why_remedy
-            yield f"{_input(item)} in {', '.join(item.frames)} {instead}, since {why}."
+            yield f"{item.pair.words} in {', '.join(item.frames)} {instead}, since {why}."
         for site in self.patch.sites:
             for reason in site.reasons:
                 yield f"Not marked where {site.file}:{site.line} calls {site.frame}: {reason}."
-
-
-def _input(item: Advice) -> str:
-    return item.source if item.dim is None else f"{item.source} dim {item.dim}"
 
 
 def _not_in_force(value: str) -> list[str]:

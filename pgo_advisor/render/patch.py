@@ -28,7 +28,7 @@ def _lines(patch: Patch) -> Iterator[str]:
             if site.outcome is outcome:
                 yield from _site(site)
     for advice in patch.unmarkable:
-        place = advice.source if advice.dim is None else f"{advice.source} dim {advice.dim}"
+        place = advice.pair.words
         entry = f"; list entry {advice.list_entry}" if advice.list_entry else ""
         yield one_line(f"not to be marked: {place}: {advice.why_remedy}{entry}", 600)
     marked = sum(site.outcome is Outcome.marked for site in patch.sites)

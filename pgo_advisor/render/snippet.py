@@ -93,8 +93,7 @@ def _list_only(analysis: Analysis, unmarkable: list[Advice]) -> Iterator[str]:
     yield from _comment("These cannot be marked. In the environment, before torch is imported:")
     yield from _comment(f"    {analysis.env('shell').strip()}", wrap=False)
     for advice in unmarkable:
-        place = advice.source if advice.dim is None else f"{advice.source} dim {advice.dim}"
-        yield from _comment(f"- {place}: {advice.why_remedy}")
+        yield from _comment(f"- {advice.pair.words}: {advice.why_remedy}")
 
 
 def _comment(text: str, *, wrap: bool = True) -> list[str]:

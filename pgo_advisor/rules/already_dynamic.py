@@ -16,10 +16,7 @@ def _find(group: Group) -> Iterator[Finding]:
     ]
     dynamic = [pair for pair in given if pair not in group.pinned]
     if dynamic:
-        named = ", ".join(
-            f"{pair.source} {'' if pair.dim is None else f'dim {pair.dim}'}".strip()
-            for pair in dynamic[:6]
-        )
+        named = ", ".join(pair.words for pair in dynamic[:6])
         yield Finding(
             rule=RULE.id,
             frames=(group.id,),

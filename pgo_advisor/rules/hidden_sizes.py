@@ -34,10 +34,7 @@ def _find(group: Group) -> Iterator[Finding]:
     )
     if fewest >= without:
         return
-    named = ", ".join(
-        pair.source if pair.dim is None else f"{pair.source} dim {pair.dim}"
-        for pair in list(hidden)[:8]
-    )
+    named = ", ".join(pair.words for pair in list(hidden)[:8])
     more = f" and {len(hidden) - 8} more" if len(hidden) > 8 else ""
     yield Finding(
         rule=RULE.id,
