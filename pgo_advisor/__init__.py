@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis, analyze
     from pgo_advisor.errors import InputError, OutputError, PgoAdvisorError, TlparseError
-    from pgo_advisor.in_process import recording
+    from pgo_advisor.run.in_process import recording
     from pgo_advisor.tables import Tables
 
 __version__ = "0.1.0"

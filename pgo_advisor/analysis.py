@@ -9,17 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgo_advisor.advice import Advised, advise
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.dynamic_sources import SourceList, entries_of
-from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile
+from pgo_advisor.advice.advise import Advised, advise
+from pgo_advisor.advice.ranks import ProcessGroup, group_processes
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.releases import TorchRelease
+from pgo_advisor.dynamo.source_list import SourceList, entries_of
 from pgo_advisor.ingest.job import Ingested, ingest
-from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
+from pgo_advisor.ingest.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.measured import Measured
-from pgo_advisor.processes import ProcessGroup, group_processes
 from pgo_advisor.ranges import Range
+from pgo_advisor.report import Advice, Finding, FrameReport, Recompile
 from pgo_advisor.tables import Tables
-from pgo_advisor.torch_release import TorchRelease
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import Bounds, Patch, PathMap

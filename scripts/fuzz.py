@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pgo_advisor
 from pgo_advisor.errors import PgoAdvisorError
-from pgo_advisor.limits import Limits
+from pgo_advisor.ingest.limits import Limits
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
 MOST_SECONDS = 60

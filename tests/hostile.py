@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Verdict
-from pgo_advisor.history import Pair
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
 from pgo_advisor.ranges import Range
+from pgo_advisor.report import Verdict
 from pgo_advisor.tables import Tables
 
 TEXTS = [
@@ -123,7 +123,7 @@ def hostile(analysis: Analysis, number: int) -> Analysis:
                     why_remedy=text,
                     list_entry=text,
                     values=(2, 3, 4096, text[:100]),
-                    together=(Pair(text, 0),),
+                    together=(SourceDim(text, 0),),
                     evidence=(text,),
                     price=(text,),
                     also_touches=(text,),

@@ -16,9 +16,9 @@ from conftest import TESTS, TRACES, Trace, recorded
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.history import frames_of
-from pgo_advisor.predict import Predictor
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.replay.frames import frames_of
+from pgo_advisor.replay.predict import Predictor
 
 Analyses = Callable[[str, str], Analysis]
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pgo_advisor.automatic import AutomaticDynamic, inferred_strides
-from pgo_advisor.history import Call, Pair, Scalar, Tensor
+from pgo_advisor.dynamo.sources import SourceDim
+from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic, inferred_strides
+from pgo_advisor.replay.frames import Call, Scalar, Tensor
 
 
 def call(**inputs: Tensor | int) -> Call:
@@ -32,23 +33,23 @@ def contiguous(*size: int) -> Tensor:
 def test_a_dim_is_dynamic_from_its_second_size_on() -> None:
     state = AutomaticDynamic(never=())
     assert state.dynamic(call(x=contiguous(4, 3))) == set()
-    assert state.dynamic(call(x=contiguous(5, 3))) == {Pair("x", 0)}
-    assert state.dynamic(call(x=contiguous(4, 3))) == {Pair("x", 0)}
-    assert state.dynamic(call(x=contiguous(4, 7))) == {Pair("x", 0), Pair("x", 1)}
+    assert state.dynamic(call(x=contiguous(5, 3))) == {SourceDim("x", 0)}
+    assert state.dynamic(call(x=contiguous(4, 3))) == {SourceDim("x", 0)}
+    assert state.dynamic(call(x=contiguous(4, 7))) == {SourceDim("x", 0), SourceDim("x", 1)}
 
 
 def test_a_rank_change_makes_all_dims_dynamic() -> None:
     state = AutomaticDynamic(never=())
     state.dynamic(call(x=contiguous(4)))
-    assert state.dynamic(call(x=contiguous(4, 5))) == {Pair("x", 0), Pair("x", 1)}
-    assert state.dynamic(call(x=contiguous(4))) == {Pair("x", 0)}
+    assert state.dynamic(call(x=contiguous(4, 5))) == {SourceDim("x", 0), SourceDim("x", 1)}
+    assert state.dynamic(call(x=contiguous(4))) == {SourceDim("x", 0)}
 
 
 def test_ints_and_what_never_is() -> None:
-    state = AutomaticDynamic(never={Pair("m.step", None)})
+    state = AutomaticDynamic(never={SourceDim("m.step", None)})
     inputs = {"k": 1, "m.step": 1}
     assert state.dynamic(call(**inputs)) == set()
-    assert state.dynamic(call(**{"k": 2, "m.step": 2})) == {Pair("k", None)}
+    assert state.dynamic(call(**{"k": 2, "m.step": 2})) == {SourceDim("k", None)}
 
 
 def test_inferred_strides() -> None:
@@ -79,6 +80,6 @@ def test_as_pytorch_does(sequence: Sequence[tuple[list[int], bool]]) -> None:
         )
         entry |= pgo.FrameStateSizeEntry.make_tensor(tuple(real.shape), strides)
         sizes = {dim for dim in range(len(shape)) if entry.is_size_dynamic(dim)}
-        assert state.dynamic(call(x=tensor)) == {Pair("x", dim) for dim in sizes}
+        assert state.dynamic(call(x=tensor)) == {SourceDim("x", dim) for dim in sizes}
         strides = any(entry.is_stride_dynamic(dim) for dim in range(len(shape)))
         assert ("x" in state.loose) == strides

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgo_advisor.causes import Cause, CauseKind, parse_failure, parse_failures
+from pgo_advisor.dynamo.guard_failures import Cause, CauseKind, parse_failure, parse_failures
 
 RECORDED = json.loads((Path(__file__).parent / "fixtures/causes/recorded.json").read_text())
 ZERO_ONE = (

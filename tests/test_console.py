@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest.console_lines import parse_line
+from pgo_advisor.ingest.console.lines import parse_line
 
 CONSOLE = TESTS / "fixtures" / "console"
 VERSIONS = ["2.7.1", "2.13.0", "2.15.0"]

@@ -20,14 +20,14 @@ from hostile import TEXTS, hostile
 from test_unpack import assert_same
 
 from pgo_advisor.analysis import Analysis, analyze
+from pgo_advisor.dynamo.guard_tree import parse_guards
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest.fetch import Local
-from pgo_advisor.ingest.guard_tree import parse_guards
 from pgo_advisor.ingest.job import ingest
-from pgo_advisor.ingest.paths import Finder
-from pgo_advisor.ingest.pgo_text import parse_pgo_text
-from pgo_advisor.ingest.unpack import Unpacker
-from pgo_advisor.limits import Limits
+from pgo_advisor.ingest.limits import Limits
+from pgo_advisor.ingest.locate.archives import Unpacker
+from pgo_advisor.ingest.locate.fetch import Local
+from pgo_advisor.ingest.locate.paths import Finder
+from pgo_advisor.ingest.pgo.text import parse_pgo_text
 from pgo_advisor.render.patch import render_sites
 from pgo_advisor.tables import Tables
 

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pgo_advisor.dynamic_sources import Entry, ListEntry, SourceList, encode, matches, parse
-from pgo_advisor.torch_release import TorchRelease
+from pgo_advisor.dynamo.releases import TorchRelease
+from pgo_advisor.dynamo.source_list import ListEntry, SourceList, encode, matches, parse
+from pgo_advisor.dynamo.sources import SourceDim
 
 OLD, T27, T28, T212, T213, T215 = (
     TorchRelease.parse(text) for text in ("2.6.0", "2.7.1", "2.8.0", "2.12.1", "2.13.0", "2.15.0")
@@ -30,11 +31,11 @@ def items(result: SourceList) -> list[str]:
 
 def test_plain_names_stay_as_they_are() -> None:
     wanted = [
-        Entry("L['x']", 0),
-        Entry("L['kwargs']['attention_mask']", 1),
-        Entry("L['self']._modules['layer.0'].step"),
-        Entry("L['args'][1]", 1),
-        Entry("G['n']"),
+        SourceDim("L['x']", 0),
+        SourceDim("L['kwargs']['attention_mask']", 1),
+        SourceDim("L['self']._modules['layer.0'].step"),
+        SourceDim("L['args'][1]", 1),
+        SourceDim("G['n']"),
     ]
     assert encode(wanted, T213).value == (
         "L['x']:0,L['kwargs']['attention_mask']:1,L['self']._modules['layer.0'].step,"
@@ -55,27 +56,32 @@ def test_plain_names_stay_as_they_are() -> None:
     ],
 )
 def test_what_would_be_misread_is_escaped(source: str, text: str) -> None:
-    assert encode([Entry(source)], None).value == text
-    assert encode([Entry(source, 2)], T213).value == text + ":2"
+    assert encode([SourceDim(source)], None).value == text
+    assert encode([SourceDim(source, 2)], T213).value == text + ":2"
 
 
 def test_dims() -> None:
-    wanted = [Entry("L['x']", 1), Entry("L['x']", 0), Entry("L['y']", 0), Entry("L['y']")]
+    wanted = [
+        SourceDim("L['x']", 1),
+        SourceDim("L['x']", 0),
+        SourceDim("L['y']", 0),
+        SourceDim("L['y']"),
+    ]
     known = encode([*wanted, wanted[0]], T213)
     assert items(known) == ["L['x']:1", "L['x']:0", "L['y']"]
-    assert known.entries[2].covers == (Entry("L['y']", 0), Entry("L['y']"))
+    assert known.entries[2].covers == (SourceDim("L['y']", 0), SourceDim("L['y']"))
     assert known.notes == ()
     for release in (T27, T28, T212, None):
         whole = encode(wanted, release)
         assert items(whole) == ["L['x']", "L['y']"]
-        assert whole.entries[0].covers == (Entry("L['x']", 1), Entry("L['x']", 0))
+        assert whole.entries[0].covers == (SourceDim("L['x']", 1), SourceDim("L['x']", 0))
         (note,) = whole.notes
         assert "all dims of L['x'], L['y'] become dynamic" in note
 
 
 def test_2_7_has_exact_names_only() -> None:
-    sayable = [Entry("L['d']['a[b']", 0), Entry("L['d']['b-a']", 0)]
-    unsayable = [Entry("list.__getitem__(L['l'], 0)", 0), Entry("L['d']['a b']", 0)]
+    sayable = [SourceDim("L['d']['a[b']", 0), SourceDim("L['d']['b-a']", 0)]
+    unsayable = [SourceDim("list.__getitem__(L['l'], 0)", 0), SourceDim("L['d']['a b']", 0)]
     result = encode([*sayable, *unsayable], T27)
     assert result.value == "L['d']['a[b'],L['d']['b-a']"
     assert [entry for entry, _ in result.unexpressible] == unsayable
@@ -83,28 +89,33 @@ def test_2_7_has_exact_names_only() -> None:
     for entry in sayable:
         assert matches(result.value, T27, entry.source, 0)
     for number in range(12):
-        assert f"L['c'][{number}]" in items(encode([Entry(f"L['c'][{n}]") for n in range(12)], T27))
+        assert f"L['c'][{number}]" in items(
+            encode([SourceDim(f"L['c'][{n}]") for n in range(12)], T27)
+        )
 
 
 def test_before_2_7_there_is_no_list() -> None:
-    result = encode([Entry("L['x']", 0)], OLD)
+    result = encode([SourceDim("L['x']", 0)], OLD)
     assert (result.value, result.entries) == ("", ())
     assert result.unexpressible == (
-        (Entry("L['x']", 0), "PyTorch 2.6.0 has no list of dynamic sources; 2.7 and later have"),
+        (
+            SourceDim("L['x']", 0),
+            "PyTorch 2.6.0 has no list of dynamic sources; 2.7 and later have",
+        ),
     )
     assert not matches("L['x']", OLD, "L['x']")
 
 
 def test_notes() -> None:
-    assert encode([Entry("G['n']")], T28).notes == (
+    assert encode([SourceDim("G['n']")], T28).notes == (
         "PyTorch 2.8.0 ignores G['n'] if it is an int.",
     )
-    assert encode([Entry("G['n']")], T213).notes == ()
-    (note,) = encode([Entry("L['d']['a b']")], None).notes
+    assert encode([SourceDim("G['n']")], T213).notes == ()
+    (note,) = encode([SourceDim("L['d']['a b']")], None).notes
     assert "2.7 ignores" in note
-    (note,) = encode([Entry(f"L['{'x' * 140_000}']")], T213).notes
+    (note,) = encode([SourceDim(f"L['{'x' * 140_000}']")], T213).notes
     assert "128 KiB" in note
-    (note,) = encode([Entry(f"L['{name}']", 0) for name in "abcde"], T28).notes
+    (note,) = encode([SourceDim(f"L['{name}']", 0) for name in "abcde"], T28).notes
     assert note.endswith("all dims of L['a'], L['b'], L['c'] and 2 more become dynamic.")
 
 
@@ -112,7 +123,11 @@ LAYERS = [f"L['cache'][{layer}][{kv}]" for layer in range(12) for kv in range(2)
 
 
 def test_many_alike_are_folded() -> None:
-    wanted = [Entry("L['ids']", 1), *(Entry(name, 2) for name in LAYERS), Entry("L['x']", 0)]
+    wanted = [
+        SourceDim("L['ids']", 1),
+        *(SourceDim(name, 2) for name in LAYERS),
+        SourceDim("L['x']", 0),
+    ]
     result = encode(wanted, T213)
     fold = r"L\['cache'\]\[(?:[0-9]|1[01])\]\[[01]\]$:2"
     assert items(result) == ["L['ids']:1", fold, "L['x']:0"]
@@ -144,11 +159,11 @@ def test_many_alike_are_folded() -> None:
     ],
 )
 def test_folds(sources: list[str], value: str) -> None:
-    assert encode([Entry(source) for source in sources], None).value == value
+    assert encode([SourceDim(source) for source in sources], None).value == value
 
 
 def test_dims_are_folded_apart() -> None:
-    wanted = [Entry(name, dim) for name in LAYERS for dim in (2, 0)]
+    wanted = [SourceDim(name, dim) for name in LAYERS for dim in (2, 0)]
     assert items(encode(wanted, T213)) == [
         r"L\['cache'\]\[(?:[0-9]|1[01])\]\[[01]\]$:2",
         r"L\['cache'\]\[(?:[0-9]|1[01])\]\[[01]\]$:0",
@@ -187,12 +202,12 @@ def test_exactly_what_is_wanted(
 ) -> None:
     """In every release: each wanted dim matches, and no other of the known sources or dims."""
     if data is None:
-        wanted = [Entry(source, 0) for source in sources[::2]]
+        wanted = [SourceDim(source, 0) for source in sources[::2]]
     else:
         chosen = data.draw(
             st.lists(st.sampled_from(sources), unique=True) if sources else st.just([])
         )
-        wanted = [Entry(source, data.draw(dims)) for source in chosen]
+        wanted = [SourceDim(source, data.draw(dims)) for source in chosen]
     with warnings.catch_warnings():
         # A pattern that `re` warns about may mean something else one day.
         warnings.simplefilter("error")
@@ -219,7 +234,7 @@ def test_exactly_what_is_wanted(
 
 @given(st.lists(st.text(max_size=20), max_size=5, unique=True))
 def test_hostile_names(sources: list[str]) -> None:
-    result = encode([Entry(source, 0) for source in sources], None)
+    result = encode([SourceDim(source, 0) for source in sources], None)
     assert "\0" not in result.value
     result.value.encode()
     for source in sources:
@@ -227,8 +242,8 @@ def test_hostile_names(sources: list[str]) -> None:
 
 
 def test_huge_names_take_no_time() -> None:
-    wanted = [Entry("L['x']" + f"['{number}a,'" * 20_000) for number in range(5)]
-    wanted += [Entry(f"L['x{'y' * number}'][{number * 7 % 13}]") for number in range(400)]
+    wanted = [SourceDim("L['x']" + f"['{number}a,'" * 20_000) for number in range(5)]
+    wanted += [SourceDim(f"L['x{'y' * number}'][{number * 7 % 13}]") for number in range(400)]
     result = encode(wanted, None)
     assert {entry for item in result.entries for entry in item.covers} == set(wanted)
 
@@ -320,8 +335,8 @@ def compiles(value: str, folder: Path) -> dict[str, int]:
     return dict(json.loads(done.stdout))
 
 
-def key_entries(keys: Iterable[str]) -> list[Entry]:
-    return [Entry(f"L['d'][{key!r}]", 0) for key in keys]
+def key_entries(keys: Iterable[str]) -> list[SourceDim]:
+    return [SourceDim(f"L['d'][{key!r}]", 0) for key in keys]
 
 
 @pytest.mark.parametrize("half", [0, 1])
@@ -329,11 +344,11 @@ def test_real_pytorch_obeys_the_value(half: int, tmp_path: Path) -> None:
     real_builder()
     wanted = [
         *key_entries(NASTY_KEYS[half::2]),
-        Entry("list.__getitem__(L['own'], 0)", 0),
-        Entry("dict.__getitem__(L['own_dict'], list(dict.keys(L['own_dict']))[0])", 0),
-        Entry("___from_numpy(L['a'])", 0),
-        Entry("L['x']", 0),
-        *(Entry(f"L['cache'][{layer}]", 0) for layer in range(12)),
+        SourceDim("list.__getitem__(L['own'], 0)", 0),
+        SourceDim("dict.__getitem__(L['own_dict'], list(dict.keys(L['own_dict']))[0])", 0),
+        SourceDim("___from_numpy(L['a'])", 0),
+        SourceDim("L['x']", 0),
+        *(SourceDim(f"L['cache'][{layer}]", 0) for layer in range(12)),
     ]
     result = encode(wanted, T213)
     assert r"L\['cache'\]\[(?:[0-9]|1[01])\]$:0" in items(result)
@@ -347,7 +362,7 @@ def test_real_pytorch_obeys_the_value(half: int, tmp_path: Path) -> None:
 
 def test_real_pytorch_obeys_the_value_for_an_unknown_release(tmp_path: Path) -> None:
     real_builder()
-    wanted = [*key_entries(NASTY_KEYS), Entry("L['x']", 0)]
+    wanted = [*key_entries(NASTY_KEYS), SourceDim("L['x']", 0)]
     counts = compiles(encode(wanted, None).value, tmp_path)
     once = {f"key {key}" for key in NASTY_KEYS} | {"dim 0", "dim 1"}
     assert {name for name, count in counts.items() if count == 1} == once

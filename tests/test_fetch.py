@@ -13,7 +13,7 @@ from conftest import TRACES, Trace
 
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.job import ingest
-from pgo_advisor.limits import Limits
+from pgo_advisor.ingest.limits import Limits
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.dynamic_sources import Entry, ListEntry, SourceList
+from pgo_advisor.dynamo.source_list import ListEntry, SourceList
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.measured import Outcome, Way
 from pgo_advisor.render.charts import FIRST, CompileRow, sizes, ticks, timeline
 from pgo_advisor.render.templates import short
@@ -238,7 +239,7 @@ def test_of_thousands_of_compiles_the_most_expensive_are_shown(analysis: Analyse
 def test_what_is_copied_is_exact_where_what_is_shown_is_not(analysis: Analyses) -> None:
     recorded = analysis("2.13.0", "s12_dtype")
     name = "L['\u202ex']"
-    listed = SourceList((ListEntry(name, (Entry(name, 0),)),), (), ())
+    listed = SourceList((ListEntry(name, (SourceDim(name, 0),)),), (), ())
     listed_alone = replace(recorded, advised=replace(recorded.advised, dynamic_sources=listed))
     page = Page(listed_alone.to_html())
     exact = page.attributes("button")[0]["data-copy"]

@@ -16,8 +16,8 @@ import pytest
 from conftest import TESTS, Trace, recorded
 
 from pgo_advisor.errors import InputError, OutputError, TlparseError
-from pgo_advisor.ingest import tlparse
 from pgo_advisor.ingest.job import ingest
+from pgo_advisor.ingest.trace import tlparse
 from pgo_advisor.tables import COLUMNS, INTS, Tables
 
 

@@ -16,7 +16,8 @@ from markdown_it.token import Token
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.dynamic_sources import Entry, ListEntry, SourceList
+from pgo_advisor.dynamo.source_list import ListEntry, SourceList
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.render.markdown import LIMIT, MARKER
 from pgo_advisor.render.markdown_text import code, fenced, prose
 from pgo_advisor.render.text import one_line, visible
@@ -182,7 +183,7 @@ def test_a_long_comment_keeps_the_advice_and_fits(analysis: Analyses, number: in
 
 def test_a_list_too_long_for_a_comment_is_named_instead(analysis: Analyses) -> None:
     recorded = analysis("2.13.0", "s02_batch_and_seq")
-    entries = tuple(ListEntry(f"L['{n:0>200}']", (Entry("L['x']", 0),)) for n in range(400))
+    entries = tuple(ListEntry(f"L['{n:0>200}']", (SourceDim("L['x']", 0),)) for n in range(400))
     long = replace(
         recorded, advised=replace(recorded.advised, dynamic_sources=SourceList(entries, (), ()))
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.findings import Remedy
+from pgo_advisor.report import Remedy
 
 Analyses = Callable[[str, str], Analysis]
 

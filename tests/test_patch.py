@@ -18,20 +18,19 @@ from fake_torch import fake_torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgo_advisor.advice import Advised
+from pgo_advisor.advice.advise import Advised
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.cli import main
-from pgo_advisor.dynamic_sources import encode
+from pgo_advisor.dynamo.source_list import encode
+from pgo_advisor.dynamo.sources import SourceDim, parse, python_expression
 from pgo_advisor.errors import OutputError
-from pgo_advisor.findings import Advice, CallSite, FrameReport, Remedy, Verdict
-from pgo_advisor.history import Pair
 from pgo_advisor.patch import Outcome, Patch, PathMap, make_patch
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.repository import write
 from pgo_advisor.patch.source_file import SourceFile
 from pgo_advisor.ranges import Range
 from pgo_advisor.render.patch import html_section, markdown_section
-from pgo_advisor.sources import parse, python_expression
+from pgo_advisor.report import Advice, CallSite, FrameReport, Remedy, Verdict
 from pgo_advisor.tables import Tables
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -87,7 +86,7 @@ def analysis_of(
             Range(1, 1),
             1.0,
             (4, 5),
-            (Pair(f"L['{match[5]}']", 1 - int(match[2])),) if match[5] else (),
+            (SourceDim(f"L['{match[5]}']", 1 - int(match[2])),) if match[5] else (),
             (),
             (),
             (),

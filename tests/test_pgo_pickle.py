@@ -31,8 +31,8 @@ from hypothesis import strategies as st
 import pgo_advisor
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.job import ingest
-from pgo_advisor.ingest.mega_cache import is_mega_cache, pgo_states
-from pgo_advisor.ingest.pgo_pickle import Refused, read_code_state
+from pgo_advisor.ingest.pgo.mega_cache import is_mega_cache, pgo_states
+from pgo_advisor.ingest.pgo.pickles import Refused, read_code_state
 
 PGO = TESTS / "fixtures" / "pgo"
 VERSIONS = ["2.7.1", "2.13.0", "2.15.0"]

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.decisions import installed_decisions
-from pgo_advisor.history import Call, Frame, Pair, Refusal, Scalar, Tensor
-from pgo_advisor.plan import choose, declaration
-from pgo_advisor.predict import Predictor
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.shape_guards import parse_relation
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.ranges import Range
-from pgo_advisor.relations import parse_relation
+from pgo_advisor.replay.decisions import installed_decisions
+from pgo_advisor.replay.frames import Call, Frame, GuardFailure, Scalar, Tensor
+from pgo_advisor.replay.plan import choose, declaration
+from pgo_advisor.replay.predict import Predictor
 
-X0, X1 = (Pair("L['x']", dim) for dim in range(2))
+X0, X1 = (SourceDim("L['x']", dim) for dim in range(2))
 
 
 def tensor(*size: int, stride: tuple[int, ...] | None = None, parameter: bool = False) -> Tensor:
@@ -30,7 +31,7 @@ def call(
     number: int,
     inputs: Mapping[str, Tensor | int],
     *,
-    symbolic: set[Pair] | None = None,
+    symbolic: set[SourceDim] | None = None,
     guards: tuple[str, ...] = (),
     **more: object,
 ) -> Call:
@@ -53,7 +54,7 @@ def frame(*calls: Call) -> Frame:
     return Frame(0, 0, None, "f", "f.py", 1, frozenset(), False, list(calls))
 
 
-def predicted(made: Frame, *pairs: Pair) -> Range:
+def predicted(made: Frame, *pairs: SourceDim) -> Range:
     return Predictor(made).predict(declaration(pairs)).compiles
 
 
@@ -70,7 +71,7 @@ def test_a_declared_dim_takes_every_size() -> None:
 
 
 def test_the_wrong_dim_saves_nothing() -> None:
-    assert predicted(two_sizes(), Pair("L['x']", 1)).low == 2
+    assert predicted(two_sizes(), SourceDim("L['x']", 1)).low == 2
 
 
 @pytest.mark.parametrize("size", [0, 1])
@@ -110,7 +111,7 @@ def test_a_marked_tensor_does_not_fit_a_graph_of_an_unmarked_one() -> None:
 
 
 def test_parameters_are_static_unless_declared() -> None:
-    w = Pair("L['w']", 0)
+    w = SourceDim("L['w']", 0)
     made = frame(*(call(n, {"L['w']": tensor(n + 2, parameter=True)}) for n in range(3)))
     assert predicted(made) == Range(3, 3)
     # they were never symbols, so nothing is claimed to be exact
@@ -126,7 +127,7 @@ def test_transposed_and_contiguous_tensors_need_two_graphs() -> None:
 
 
 def test_an_int_that_the_code_pins() -> None:
-    k = Pair("L['k']", None)
+    k = SourceDim("L['k']", None)
     made = frame(
         call(0, {"L['k']": 2}),
         call(1, {"L['k']": 3}, symbolic={k}, pinned={k}),
@@ -137,7 +138,7 @@ def test_an_int_that_the_code_pins() -> None:
 
 
 def test_sizes_that_were_never_symbols_together_are_a_range() -> None:
-    y0 = Pair("L['y']", 0)
+    y0 = SourceDim("L['y']", 0)
     made = frame(
         call(0, {"L['x']": tensor(4), "L['y']": tensor(7)}),
         call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
@@ -165,7 +166,7 @@ def test_a_recording_that_the_replay_does_not_explain_is_not_exact() -> None:
 
 def test_what_no_declaration_reaches_stays_as_recorded() -> None:
     made = frame(call(0, {"L['x']": tensor(4)}), call(1, {"L['x']": tensor(4)}, outcome="limit"))
-    assert predicted(made, Pair("L['y']", 0)) == Range(2, 2)
+    assert predicted(made, SourceDim("L['y']", 0)) == Range(2, 2)
     assert predicted(made, X0).high is None
 
 
@@ -174,7 +175,7 @@ def test_entries_that_save_nothing_are_left_out() -> None:
     made = frame(
         call(0, {"L['x']": tensor(4), "L['y']": tensor(7)}),
         call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
-        call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={X0, Pair("L['y']", 0)}),
+        call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={X0, SourceDim("L['y']", 0)}),
     )
     for number, mode in enumerate("aab"):
         made.calls[number].structure["EQUALS_MATCH", "L['mode']"] = mode
@@ -200,7 +201,7 @@ def test_decisions_that_were_never_installed_are_told_apart() -> None:
 
 
 def duck(number: int, x: int, y: int, z: int) -> Call:
-    pairs = {Pair(f"L['{name}']", 0) for name in "xyz"}
+    pairs = {SourceDim(f"L['{name}']", 0) for name in "xyz"}
     made = call(
         number,
         {"L['x']": tensor(x), "L['y']": tensor(y), "L['z']": tensor(z)},
@@ -218,7 +219,7 @@ def duck(number: int, x: int, y: int, z: int) -> Call:
 def test_what_duck_sizing_joined_is_declared_apart() -> None:
     made = frame(duck(0, 4, 4, 4), duck(1, 4, 5, 6))
     assert predicted(made).low == 2
-    assert predicted(made, Pair("L['x']", 0), Pair("L['y']", 0)).low == 1
+    assert predicted(made, SourceDim("L['x']", 0), SourceDim("L['y']", 0)).low == 1
 
 
 def test_what_is_not_declared_goes_on_sharing_a_symbol() -> None:
@@ -228,7 +229,7 @@ def test_what_is_not_declared_goes_on_sharing_a_symbol() -> None:
 
 
 def test_a_view_is_dynamic_only_with_its_base() -> None:
-    view, base = Pair("L['t']", 0), Pair("L['t']._base", 0)
+    view, base = SourceDim("L['t']", 0), SourceDim("L['t']._base", 0)
     guards = ("L['t']._base.size()[0] == L['t'].size()[0]",)
     made = frame(
         call(0, {"L['t']": tensor(4)}),
@@ -241,7 +242,7 @@ def test_a_view_is_dynamic_only_with_its_base() -> None:
 
 def test_entries_stay_whose_absence_could_cost_calls_that_no_record_shows() -> None:
     # after the limit nothing is recorded: y varied before it, so it may vary again
-    y0 = Pair("L['y']", 0)
+    y0 = SourceDim("L['y']", 0)
     made = frame(
         call(0, {"L['x']": tensor(4), "L['y']": tensor(7)}),
         call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
@@ -263,7 +264,7 @@ def test_a_constant_in_place_of_a_symbol_is_a_range() -> None:
     )
     for made_call, scale in zip(made.calls, ("0.5", "1.5", "0.5"), strict=True):
         made_call.scalars["L['scale']"] = Scalar("float", scale)
-    made.calls[1].symbolic = made.calls[2].symbolic = {X0, Pair("L['scale']", None)}
+    made.calls[1].symbolic = made.calls[2].symbolic = {X0, SourceDim("L['scale']", None)}
     assert predicted(made) == Range(3, 3)
     assert predicted(made, X0) == Range(2, 3)
 
@@ -276,7 +277,7 @@ def test_a_mark_is_held_against_the_founder_only() -> None:
         call(1, {"L['x']": tensor(5)}, symbolic={X0}),
         call(2, {"L['x']": tensor(6)}, symbolic={X0}, marked={X0}),
     )
-    made.calls[2].refusals = [Refusal(1, CauseKind.marking_changed, None)]
+    made.calls[2].refusals = [GuardFailure(1, CauseKind.marking_changed, None)]
     assert predicted(made, X0).low == 1
 
 
@@ -290,14 +291,14 @@ def test_a_guard_on_a_base_is_held_only_against_graphs_that_have_it() -> None:
 
     on_base = "2 <= L['x']._base.size()[1]"
     whole = call(2, {"L['x']": tensor(6, 9)}, symbolic={X1})
-    whole.refusals = [Refusal(1, CauseKind.none_value, None)]
+    whole.refusals = [GuardFailure(1, CauseKind.none_value, None)]
     assert predicted(frame(view(0, 4), view(1, 5, on_base), whole), X1).low == 1
     assert predicted(frame(view(0, 4, on_base), view(1, 5, on_base), whole), X1).low == 2
 
 
 def test_a_size_pinned_through_the_symbol_that_it_shared_is_declared_apart() -> None:
     # for row in y: pins y's size, and x's with it where both are 2
-    y0 = Pair("L['y']", 0)
+    y0 = SourceDim("L['y']", 0)
     made = frame(
         call(0, {"L['x']": tensor(2), "L['y']": tensor(2)}, symbolic={X0, y0}, pinned={X0, y0}),
         call(1, {"L['x']": tensor(3), "L['y']": tensor(2)}, symbolic={X0, y0}, pinned={y0}),
@@ -338,7 +339,7 @@ def test_a_pair_stays_that_unites_calls_if_the_others_do_not_share_as_thought() 
         )
     )
     made.calls[1].marked = made.calls[1].symbolic = {X0}
-    assert set(choose([made], by_dim=True).pairs) == {X0, Pair("L['k']", None)}
+    assert set(choose([made], by_dim=True).pairs) == {X0, SourceDim("L['k']", None)}
 
 
 def test_a_base_that_is_an_input_itself_is_declared_by_the_view() -> None:
@@ -348,7 +349,7 @@ def test_a_base_that_is_an_input_itself_is_declared_by_the_view() -> None:
         call(0, {"L['t']": tensor(1, 8)}, aliases={"L['x']": (2, 8)}, dynamic="false"),
         call(1, {"L['t']": tensor(1, 9)}, aliases={"L['x']": (2, 9)}, dynamic="false"),
     )
-    t1, base1 = Pair("L['t']", 1), Pair("L['t']._base", 1)
+    t1, base1 = SourceDim("L['t']", 1), SourceDim("L['t']._base", 1)
     assert predicted(made, t1).low == 2
     assert choose([made], by_dim=True).pairs == (t1, base1)
 
@@ -369,20 +370,20 @@ def test_a_refusal_tells_of_bases_whose_sizes_are_not_recorded() -> None:
     assert relation is not None
     made.calls[0].installed.append((relation, False))
     assert predicted(made, X0).low == 1
-    made.calls[1].refusals = [Refusal(0, CauseKind.equal_dims, X0)]
+    made.calls[1].refusals = [GuardFailure(0, CauseKind.equal_dims, X0)]
     assert predicted(made, X0) == Range(2, 2)
 
 
 def test_what_a_recorded_graph_held_apart_is_declared_apart() -> None:
     # y and z are equal in both calls; the graph of call 1 does not need that, and may have taken others
     made = frame(duck(0, 4, 4, 4), duck(1, 5, 6, 6))
-    assert choose([made], by_dim=True).pairs == (X0, Pair("L['z']", 0))
+    assert choose([made], by_dim=True).pairs == (X0, SourceDim("L['z']", 0))
     assert "took any value" in " ".join(Predictor(made).predict(declaration([X0])).reasons)
 
 
 def test_a_size_that_a_base_was_joined_to_is_declared_though_it_never_varies() -> None:
     # z's size is that of y's base in call 0; the base has no name of its own to be declared by
-    z0 = Pair("L['z']", 0)
+    z0 = SourceDim("L['z']", 0)
     made = frame(
         call(0, {"L['z']": tensor(5)}, symbolic={z0}, dynamic="true"),
         call(1, {"L['z']": tensor(5)}, symbolic={z0}, dynamic="true"),

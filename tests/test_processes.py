@@ -10,8 +10,8 @@ import pytest
 from conftest import Trace
 
 import pgo_advisor
+from pgo_advisor.advice.ranks import ProcessGroup, runs_in_words
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.processes import ProcessGroup, runs_in_words
 from pgo_advisor.render.report import processes
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgo_advisor.relations import MAX_LENGTH, parse_relation
+from pgo_advisor.dynamo.shape_guards import MAX_LENGTH, parse_relation
 
 NAMES = ["s77", "L['x'].size()[0]", "L['d']['a (b), \"c\"'].size()[12]", "G['n']", "L['self'].step"]
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pgo_advisor.sources import (
+from pgo_advisor.dynamo.sources import (
     Attribute,
     Call,
     Item,

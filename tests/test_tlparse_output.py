@@ -13,7 +13,7 @@ from test_unpack import assert_same
 import pgo_advisor
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.job import ingest
-from pgo_advisor.ingest.tlparse import find_tlparse
+from pgo_advisor.ingest.trace.tlparse import find_tlparse
 
 
 @pytest.fixture(params=[[], ["-p"]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgo_advisor.torch_release import Capability, TorchRelease
+from pgo_advisor.dynamo.releases import Capability, TorchRelease
 
 
 @pytest.mark.parametrize(

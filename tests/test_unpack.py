@@ -18,9 +18,9 @@ import pytest
 from conftest import TRACES, Trace
 
 from pgo_advisor.errors import InputError
-from pgo_advisor.ingest import tlparse
 from pgo_advisor.ingest.job import Ingested, ingest
-from pgo_advisor.limits import Limits
+from pgo_advisor.ingest.limits import Limits
+from pgo_advisor.ingest.trace import tlparse
 
 
 def tar(**members: bytes) -> bytes:

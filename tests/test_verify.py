@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from programs import COMPILE, Box, until_line
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.child import Ended
-from pgo_advisor.claim import claim_of
 from pgo_advisor.measured import Outcome
-from pgo_advisor.record import Recorded
 from pgo_advisor.render.json import schema
-from pgo_advisor.smallest import smallest
-from pgo_advisor.trial import Bench, Function, Trial
-from pgo_advisor.tried import Entries
-from pgo_advisor.verify import Comparison
+from pgo_advisor.run.record import Recorded
+from pgo_advisor.run.supervise import Ended
+from pgo_advisor.verify.candidates import Entries
+from pgo_advisor.verify.compare import Comparison
+from pgo_advisor.verify.expectation import claim_of
+from pgo_advisor.verify.minimize import smallest
+from pgo_advisor.verify.runner import Bench, Function, Trial
 
 LIST = "TORCH_COMPILE_DYNAMIC_SOURCES"
 TWO = """

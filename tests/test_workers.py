@@ -19,8 +19,8 @@ from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
 from pgo_advisor.ingest import job as job_module
 from pgo_advisor.ingest import workers
 from pgo_advisor.ingest.job import ingest
-from pgo_advisor.ingest.paths import Found
-from pgo_advisor.ingest.tlparse import run_tlparse
+from pgo_advisor.ingest.locate.paths import Found
+from pgo_advisor.ingest.trace.tlparse import run_tlparse
 from pgo_advisor.ingest.workers import run_tasks
 
 RANKS = 6

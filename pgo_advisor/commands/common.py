@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.errors import OutputError
-from pgo_advisor.limits import GIB, TLPARSE_TIMEOUT, Limits
-from pgo_advisor.torch_release import TorchRelease
+from pgo_advisor.ingest.limits import GIB, TLPARSE_TIMEOUT, Limits
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pgo_advisor.commands.common import EPILOG, inputs, remark, remark_on, run_analysis
-from pgo_advisor.dynamic_sources import MAX_VALUE_BYTES
+from pgo_advisor.dynamo.source_list import MAX_VALUE_BYTES
 from pgo_advisor.errors import OutputError
 from pgo_advisor.render.env import FORMATS
 

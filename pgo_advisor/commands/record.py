@@ -87,8 +87,8 @@ def record(
     or a script. Its input, output, signals and exit code are its own: the report goes to standard error.
     """
     from pgo_advisor.errors import NoCompileError
-    from pgo_advisor.record import record as run
-    from pgo_advisor.record import say_on_terminal, why_nothing
+    from pgo_advisor.run.record import record as run
+    from pgo_advisor.run.record import say_on_terminal, why_nothing
 
     end_on_signals()
     reports = Reports(html, markdown, json_, force=force, quiet=quiet)

@@ -84,12 +84,12 @@ def verify(
     Each run has fresh caches. The report goes to standard output, and all that the program writes to
     standard error. A pipe on standard input is read once and given to each run.
     """
-    from pgo_advisor.claim import read_claim
-    from pgo_advisor.ingest.tlparse import find_tlparse
+    from pgo_advisor.ingest.trace.tlparse import find_tlparse
     from pgo_advisor.measured import Outcome, Way
-    from pgo_advisor.record import say_on_terminal, why_nothing
     from pgo_advisor.render.patch import render_sites
-    from pgo_advisor.verify import verify as run
+    from pgo_advisor.run.record import say_on_terminal, why_nothing
+    from pgo_advisor.verify.compare import verify as run
+    from pgo_advisor.verify.expectation import read_claim
 
     if root and way == "list":
         raise click.UsageError("--root says where marks may go; it needs --with mark")

@@ -14,14 +14,14 @@ from typing import Any
 
 from pgo_advisor.errors import NoCompileError, NothingFoundError, PgoAdvisorError
 from pgo_advisor.files import new_directory
-from pgo_advisor.ingest.fetch import Fetcher, is_url
-from pgo_advisor.ingest.overlap import without_recorded
-from pgo_advisor.ingest.paths import WANTED, Finder, Found, choose_job, remote
+from pgo_advisor.ingest.limits import TLPARSE_TIMEOUT, Limits
+from pgo_advisor.ingest.locate.archives import Unpacker
+from pgo_advisor.ingest.locate.fetch import Fetcher, is_url
+from pgo_advisor.ingest.locate.paths import WANTED, Finder, Found, choose_job, remote
 from pgo_advisor.ingest.task import Read, Task
-from pgo_advisor.ingest.tlparse import find_tlparse
-from pgo_advisor.ingest.unpack import Unpacker
+from pgo_advisor.ingest.trace.overlap import without_recorded
+from pgo_advisor.ingest.trace.tlparse import find_tlparse
 from pgo_advisor.ingest.workers import cores, run_tasks
-from pgo_advisor.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.tables import Tables
 
 _TOGETHER = 8 << 20

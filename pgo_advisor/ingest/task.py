@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgo_advisor.errors import InputError, NothingFoundError, TlparseError
-from pgo_advisor.ingest.collect import read_output, read_parts
-from pgo_advisor.ingest.console_rows import read_console
-from pgo_advisor.ingest.fetch import Fetcher
-from pgo_advisor.ingest.mega_cache import pgo_states
-from pgo_advisor.ingest.paths import Finder, Found
-from pgo_advisor.ingest.pgo_pickle import MOST_BYTES, read_code_state
-from pgo_advisor.ingest.pgo_text import parse_pgo_text
-from pgo_advisor.ingest.prefilter import Prefilter
-from pgo_advisor.ingest.repair import write_repaired
-from pgo_advisor.ingest.rows import LogRows, log_rows
-from pgo_advisor.ingest.tlparse import TlparseStopped, run_tlparse
-from pgo_advisor.ingest.tlparse_parts import read_folders
-from pgo_advisor.ingest.unpack import Unpacker
-from pgo_advisor.limits import Limits
+from pgo_advisor.ingest.console.rows import read_console
+from pgo_advisor.ingest.limits import Limits
+from pgo_advisor.ingest.locate.archives import Unpacker
+from pgo_advisor.ingest.locate.fetch import Fetcher
+from pgo_advisor.ingest.locate.paths import Finder, Found
+from pgo_advisor.ingest.pgo.mega_cache import pgo_states
+from pgo_advisor.ingest.pgo.pickles import MOST_BYTES, read_code_state
+from pgo_advisor.ingest.pgo.text import parse_pgo_text
+from pgo_advisor.ingest.trace.collect import read_output, read_parts
+from pgo_advisor.ingest.trace.prefilter import Prefilter
+from pgo_advisor.ingest.trace.repair import write_repaired
+from pgo_advisor.ingest.trace.rows import LogRows, log_rows
+from pgo_advisor.ingest.trace.tlparse import TlparseStopped, run_tlparse
+from pgo_advisor.ingest.trace.tlparse_parts import read_folders
 
 Read = tuple[Found, LogRows]
 """What a process left, and the rows that it gave."""

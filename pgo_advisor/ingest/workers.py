@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
-from pgo_advisor.ingest.tlparse import stop_all
+from pgo_advisor.ingest.trace.tlparse import stop_all
 
 Result = TypeVar("Result")
 

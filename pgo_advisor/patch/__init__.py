@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from pgo_advisor.findings import Advice, CallSite, FrameReport
+from pgo_advisor.dynamo.sources import parse
 from pgo_advisor.patch.calls import (
     NoCall,
     Wrapped,
@@ -39,7 +39,7 @@ from pgo_advisor.patch.signature import (
     parameters,
 )
 from pgo_advisor.patch.source_file import Edit, SourceFile
-from pgo_advisor.sources import parse
+from pgo_advisor.report import Advice, CallSite, FrameReport
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import libcst as cst
 
+from pgo_advisor.dynamo.sources import Item, Source, Step, python_expression
 from pgo_advisor.patch.signature import Bound, NoArgument
 from pgo_advisor.patch.source_file import SourceFile
-from pgo_advisor.sources import Item, Source, Step, python_expression
 
 _NEW_EACH_TIME = {"T", "mT", "H", "mH", "data", "real", "imag"}
 """Properties of a tensor that make another tensor each time: a mark on that would be lost."""

@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from pgo_advisor.findings import FrameReport
-from pgo_advisor.history import rows
+from pgo_advisor.replay.frames import rows
+from pgo_advisor.report import FrameReport
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis

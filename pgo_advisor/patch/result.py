@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from pgo_advisor.findings import Advice
-from pgo_advisor.history import Pair
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.patch.diff import unified
+from pgo_advisor.report import Advice
 
 
 class Outcome(str, Enum):
@@ -39,7 +39,7 @@ class Site:
     path: Path | None = None
     found_line: int | None = None
     in_source: bool = False
-    marked: tuple[Pair, ...] = ()
+    marked: tuple[SourceDim, ...] = ()
     """Inputs that have a mark there now, put or found."""
     diff: str = ""
     """What this site alone changes, for reading."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from pgo_advisor.findings import Advice, Remedy
-from pgo_advisor.history import Pair
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.patch.expressions import as_value, in_display, is_stable, with_steps
 from pgo_advisor.patch.marks import Mark, existing, is_tuple
 from pgo_advisor.patch.place import NoPlace, Place, effects_in, place_of
 from pgo_advisor.patch.scopes import binds, import_torch, torch_name, used_names
 from pgo_advisor.patch.signature import Bound, NoArgument, Parameters, positional_names
 from pgo_advisor.patch.source_file import Edit, SourceFile
+from pgo_advisor.report import Advice, Remedy
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Rewrite:
 
     edits: list[Edit] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
-    marked: list[Pair] = field(default_factory=list)
-    present: list[Pair] = field(default_factory=list)
+    marked: list[SourceDim] = field(default_factory=list)
+    present: list[SourceDim] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
 
@@ -263,7 +263,7 @@ def _in_class(source: SourceFile, call: cst.Call) -> bool:
     return False
 
 
-def _firm(targets: Sequence[_Target], wants: Sequence[Want]) -> set[Pair]:
+def _firm(targets: Sequence[_Target], wants: Sequence[Want]) -> set[SourceDim]:
     """Pairs that may have mark_dynamic: all that the code requires to equal them have a mark, too."""
     marked = {target.want.advice.pair for target in targets}
     return {
@@ -273,7 +273,7 @@ def _firm(targets: Sequence[_Target], wants: Sequence[Want]) -> set[Pair]:
     }
 
 
-def _call(target: _Target, firm: set[Pair]) -> str:
+def _call(target: _Target, firm: set[SourceDim]) -> str:
     advice = target.want.advice
     if advice.pair not in firm:
         return f"maybe_mark_dynamic({target.text}, {advice.dim})"

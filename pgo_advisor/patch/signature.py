@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from pgo_advisor.dynamo.sources import Item, Source, Step
 from pgo_advisor.patch.source_file import SourceFile, walk
-from pgo_advisor.sources import Item, Source, Step
 
 _TORCH_INNER = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]external_utils\.py$")
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from pgo_advisor.render.text import duration
 
-_MOST_LANES = 8
-_MOST_BARS = 500
-_MOST_COLORS = 6
-_MOST_DOTS = 200
+_MAX_LANES = 8
+_MAX_BARS = 500
+_MAX_COLORS = 6
+_MAX_DOTS = 200
 FIRST = "first compile"
 
 
@@ -79,7 +79,7 @@ def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
         return None
     origin = min(start for start, _ in timed)
     seconds = max(start - origin + row.seconds for start, row in timed) or 1.0
-    drawn = sorted(timed, key=lambda item: -item[1].seconds)[:_MOST_BARS]
+    drawn = sorted(timed, key=lambda item: -item[1].seconds)[:_MAX_BARS]
     legend = _legend(row for _, row in drawn)
     css = {entry.cause: entry.css for entry in legend}
     lanes: dict[tuple[str, str], list[Bar]] = defaultdict(list)
@@ -92,9 +92,9 @@ def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
         )
         lanes[row.frame, row.ranks].append(bar)
     shown = [Lane(frame, ranks, bars) for (frame, ranks), bars in lanes.items()]
-    if others := shown[_MOST_LANES:]:
+    if others := shown[_MAX_LANES:]:
         bars = [bar for lane in others for bar in lane.bars]
-        shown[_MOST_LANES:] = [Lane(f"{len(others)} more", "", bars)]
+        shown[_MAX_LANES:] = [Lane(f"{len(others)} more", "", bars)]
     return Timeline(
         lanes=shown,
         ticks=[Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)],
@@ -114,9 +114,9 @@ def _legend(rows: Iterable[CompileRow]) -> list[Legend]:
     legend = [Legend("first", FIRST, len(first), sum(first))] if first else []
     legend += [
         Legend(f"cause{number}", cause, len(times), sum(times))
-        for number, (cause, times) in enumerate(causes[:_MOST_COLORS])
+        for number, (cause, times) in enumerate(causes[:_MAX_COLORS])
     ]
-    if rest := [time for _, times in causes[_MOST_COLORS:] for time in times]:
+    if rest := [time for _, times in causes[_MAX_COLORS:] for time in times]:
         legend.append(Legend("other", "other causes", len(rest), sum(rest)))
     return legend
 
@@ -151,7 +151,7 @@ def sizes(values: Iterable[int | str]) -> list[Dot]:
         labelled = edge or (x - last >= room and x + room <= 96)
         if labelled and not edge:
             last = x
-        dots.setdefault(round(x * _MOST_DOTS / 100), Dot(round(x, 2), value, labelled))
+        dots.setdefault(round(x * _MAX_DOTS / 100), Dot(round(x, 2), value, labelled))
     return sorted(dots.values())
 
 

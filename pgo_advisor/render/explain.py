@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.rules import RULES, Rule
 
 _WIDTH = 92

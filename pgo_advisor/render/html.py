@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.history import rows
 from pgo_advisor.render import charts
 from pgo_advisor.render.charts import FIRST, CompileRow
 from pgo_advisor.render.measured import caution, sentences, table
@@ -23,17 +22,18 @@ from pgo_advisor.render.report import (
 )
 from pgo_advisor.render.templates import environment, inlined
 from pgo_advisor.render.text import unbacked_option
+from pgo_advisor.replay.frames import rows
 from pgo_advisor.rules import RULES
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import Patch
 
 MOST_COMPILES = 500
-_MOST_FRAMES = 100
-_MOST_ADVICE = 100
-_MOST_FINDINGS = 200
-_MOST_CAUSES = 4
-_MOST_MEASURED = 100
+_MAX_FRAMES = 100
+_MAX_ADVICE = 100
+_MAX_FINDINGS = 200
+_MAX_CAUSES = 4
+_MAX_MEASURED = 100
 
 
 def render_html(
@@ -74,10 +74,10 @@ def render_html(
             style=style,
             script=script,
             spent=_spent(analysis),
-            frames=analysis.frames[:_MOST_FRAMES],
-            groups=groups[:_MOST_ADVICE],
-            more_groups=max(0, len(groups) - _MOST_ADVICE),
-            findings=analysis.findings[:_MOST_FINDINGS],
+            frames=analysis.frames[:_MAX_FRAMES],
+            groups=groups[:_MAX_ADVICE],
+            more_groups=max(0, len(groups) - _MAX_ADVICE),
+            findings=analysis.findings[:_MAX_FINDINGS],
             snippet=analysis.snippet(),
             patch_section=section,
             reports=[
@@ -97,7 +97,7 @@ def render_html(
             rules=RULES,
             version=pgo_advisor.__version__,
             caution=caution(analysis),
-            measured_rows=table(measured)[:_MOST_MEASURED] if measured else [],
+            measured_rows=table(measured)[:_MAX_MEASURED] if measured else [],
             measured_sentences=list(sentences(measured))[1:] if measured else [],
         )
     )
@@ -146,9 +146,9 @@ def compile_rows(analysis: Analysis) -> list[CompileRow]:
                         cause.where,
                         cause.change,
                     )
-                    for cause in causes[:_MOST_CAUSES]
+                    for cause in causes[:_MAX_CAUSES]
                 ),
-                more=max(0, len(causes) - _MOST_CAUSES),
+                more=max(0, len(causes) - _MAX_CAUSES),
                 start=row["start"],
                 seconds=row["seconds"] or 0.0,
                 removed=recompile is not None and recompile.removed,

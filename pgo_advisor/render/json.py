@@ -8,9 +8,9 @@ from importlib.resources import files
 from typing import Any
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.findings import Advice, Finding, FrameReport, Recompile, Seen
 from pgo_advisor.ranges import Range
 from pgo_advisor.render.measured import as_dict as measured_dict
+from pgo_advisor.report import Advice, Finding, FrameReport, Recompile, Seen
 
 SCHEMA_VERSION = 1
 """Raised when a field changes its meaning or goes; new fields do not raise it."""

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.findings import Finding, FrameReport, Recompile, Verdict
-from pgo_advisor.history import Pair
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.measured import Measured
 from pgo_advisor.render.markdown_text import code, fenced, prose
 from pgo_advisor.render.measured import TOTALS, caution, sentences, table
@@ -19,6 +18,7 @@ from pgo_advisor.render.report import (
     processes,
 )
 from pgo_advisor.render.text import count, duration, saved, unbacked_option
+from pgo_advisor.report import Finding, FrameReport, Recompile, Verdict
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import Patch
@@ -27,9 +27,9 @@ LIMIT = 65_536
 """GitHub's limit for a comment, in characters; counted here as UTF-16 does, which is never less."""
 MARKER = "<!-- pgo-advisor -->"
 # In characters, in all less than LIMIT:
-_MOST_ADVICE = 40_000
-_MOST_FRAMES = 10_000
-_MOST_REMARKS = 6_000
+_MAX_ADVICE = 40_000
+_MAX_FRAMES = 10_000
+_MAX_REMARKS = 6_000
 
 
 class _Folded(NamedTuple):
@@ -74,7 +74,7 @@ def _answer(analysis: Analysis, patched: str, *, snippet: bool) -> Iterator[str]
         yield from _measured(analysis.measured)
     remarks = [f"- **Lost:** {prose(loss)}\n" for loss in analysis.losses]
     remarks += [f"- **Note:** {prose(note)}\n" for note in analysis.notes]
-    shown = _as_fit(remarks, _MOST_REMARKS)
+    shown = _as_fit(remarks, _MAX_REMARKS)
     yield from shown
     if len(remarks) > len(shown):
         yield f"- and {len(remarks) - len(shown)} more\n"
@@ -83,9 +83,9 @@ def _answer(analysis: Analysis, patched: str, *, snippet: bool) -> Iterator[str]
     export = fenced(analysis.env("shell"), "sh") if analysis.dynamic_sources else ""
     marks = snippet and any(advice.code for advice in analysis.advice)
     code = patched + (fenced(analysis.snippet(), "python") if marks else "")
-    if _length(export) > _MOST_ADVICE:
+    if _length(export) > _MAX_ADVICE:
         export = "Too long for a comment: `pgo-advisor env` prints the list.\n"
-    if _length(export + code) > _MOST_ADVICE:
+    if _length(export + code) > _MAX_ADVICE:
         command = "patch` prints the changes" if patched else "snippet` prints the statements"
         code = f"Too long for a comment: `pgo-advisor {command}.\n"
     if export + code and (warning := caution(analysis)):
@@ -102,7 +102,7 @@ def _measured(measured: Measured) -> Iterator[str]:
         yield f"| {row.what} | {row.predicted} | {row.before} | {row.after} |\n"
     yield "\n"
     # the first is the answer's
-    shown = _as_fit([f"- {prose(text)}\n" for text in list(sentences(measured))[1:]], _MOST_REMARKS)
+    shown = _as_fit([f"- {prose(text)}\n" for text in list(sentences(measured))[1:]], _MAX_REMARKS)
     yield from shown
     yield "\n"
 
@@ -113,7 +113,7 @@ def _frames(frames: tuple[FrameReport, ...]) -> Iterator[str]:
     if not again:
         return
     yield "| function | compiles | compiling | saved | verdict |\n|---|--:|--:|--:|---|\n"
-    shown = _as_fit(map(_frame, again), _MOST_FRAMES)
+    shown = _as_fit(map(_frame, again), _MAX_FRAMES)
     yield from shown
     yield "\n"
     if rest := len(frames) - len(shown):
@@ -205,7 +205,7 @@ def _value(value: int | str) -> str:
     return str(value) if isinstance(value, int) else code(value, 30)
 
 
-def _pair(pair: Pair) -> str:
+def _pair(pair: SourceDim) -> str:
     return code(pair.source, 120) + ("" if pair.dim is None else f" dim {pair.dim}")
 
 
@@ -226,7 +226,7 @@ def _recompiles(recompiles: Sequence[tuple[str, Recompile]]) -> _Folded:
 def _recompile(recompile: Recompile, ranks: str | None) -> str:
     changes = []
     for cause in recompile.causes[:4]:
-        source = "" if cause.source is None else f" {_pair(Pair(cause.source, cause.dim))}"
+        source = "" if cause.source is None else f" {_pair(SourceDim(cause.source, cause.dim))}"
         what = f" {code(cause.change, 80)}" if cause.change else ""
         changes.append(f"{kind_in_words(cause.kind)}{source}{what}")
     rank = "" if ranks is None else f"{ranks[:40]} | "

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from pgo_advisor.advice.ranks import ProcessGroup, runs_in_words
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Advice
-from pgo_advisor.history import Pair
-from pgo_advisor.processes import ProcessGroup, runs_in_words
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.render.measured import headline, verdict
 from pgo_advisor.render.text import cost, count, saved
+from pgo_advisor.report import Advice
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class Alike:
     items: tuple[Advice, ...]
 
     @property
-    def together(self) -> list[Pair]:
+    def together(self) -> list[SourceDim]:
         return self._all(lambda item: item.together)
 
     @property

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.findings import Advice, FrameReport, Remedy
-from pgo_advisor.history import Pair
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.render.text import one_line
+from pgo_advisor.report import Advice, FrameReport, Remedy
 
 _WIDTH = 96
 _COMPOUND = [["for"], ["while"], ["with"], ["if"], ["async"]]
@@ -59,7 +59,7 @@ def _before(frame: FrameReport) -> Iterator[str]:
 
 
 def _statements(members: list[Advice]) -> Iterator[str]:
-    done: set[Pair] = set()
+    done: set[SourceDim] = set()
     for advice in members:
         if advice.pair in done:
             continue

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.findings import Advice, FrameReport, Recompile, Remedy, Verdict
 from pgo_advisor.measured import Measured, Outcome
 from pgo_advisor.render.measured import caution, headline, sentences
 from pgo_advisor.render.measured import table as measured_table
@@ -27,11 +26,12 @@ from pgo_advisor.render.text import (
     span,
     unbacked_option,
 )
+from pgo_advisor.report import Advice, FrameReport, Recompile, Remedy, Verdict
 
-_MOST_FRAMES = 20
-_MOST_ENTRIES = 40
-_MOST_RECOMPILES = 60
-_MOST_GROUPS = 12
+_MAX_FRAMES = 20
+_MAX_ENTRIES = 40
+_MAX_RECOMPILES = 60
+_MAX_GROUPS = 12
 _STYLES = {
     Verdict.marking_helps: "green",
     Verdict.marking_does_not_help: "yellow",
@@ -127,10 +127,10 @@ def _measured(measured: Measured) -> Iterator[RenderableType]:
 def _details(analysis: Analysis) -> Iterator[RenderableType]:
     if analysis.frames:
         yield from _heading("Functions")
-        yield _frames(analysis.frames[:_MOST_FRAMES])
-        if len(analysis.frames) > _MOST_FRAMES:
-            yield Text(f"and {len(analysis.frames) - _MOST_FRAMES} more")
-        for frame in analysis.frames[:_MOST_FRAMES]:
+        yield _frames(analysis.frames[:_MAX_FRAMES])
+        if len(analysis.frames) > _MAX_FRAMES:
+            yield Text(f"and {len(analysis.frames) - _MAX_FRAMES} more")
+        for frame in analysis.frames[:_MAX_FRAMES]:
             for text in frame.unsure:
                 yield Text(one_line(f"{frame.id}: a range, since {text}", 300), style="dim")
     if analysis.advice:
@@ -151,16 +151,16 @@ def _details(analysis: Analysis) -> Iterator[RenderableType]:
             yield Group(title, Padding(Group(*body), (0, 0, 0, 4)))
     if lines := processes(analysis):
         yield from _heading("Processes")
-        for line in lines[:_MOST_GROUPS]:
+        for line in lines[:_MAX_GROUPS]:
             yield Text(one_line(line, 300))
-        if len(lines) > _MOST_GROUPS:
-            yield Text(f"and {len(lines) - _MOST_GROUPS} more groups: see --html or --json")
+        if len(lines) > _MAX_GROUPS:
+            yield Text(f"and {len(lines) - _MAX_GROUPS} more groups: see --html or --json")
     if analysis.recompiles:
         shown = analysis.shown_recompiles
         yield from _heading("Recompiles")
-        yield _recompiles(shown[:_MOST_RECOMPILES])
-        if len(shown) > _MOST_RECOMPILES:
-            yield Text(f"and {len(shown) - _MOST_RECOMPILES} more: see --html or --json")
+        yield _recompiles(shown[:_MAX_RECOMPILES])
+        if len(shown) > _MAX_RECOMPILES:
+            yield Text(f"and {len(shown) - _MAX_RECOMPILES} more: see --html or --json")
 
 
 def _unbacked(analysis: Analysis) -> Iterator[RenderableType]:
@@ -211,7 +211,7 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
     table.add_column("how", no_wrap=True)
     table.add_column("worth", justify="right", no_wrap=True)
     remarks: dict[str, list[str]] = defaultdict(list)
-    for key, members in list(entries.items())[:_MOST_ENTRIES]:
+    for key, members in list(entries.items())[:_MAX_ENTRIES]:
         first = members[0]
         name = place(first)
         if len(members) > 1:
@@ -232,8 +232,8 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
             functions = one_line(", ".join(first.frames[:4]), 120)
             remarks[text].append(f"{name} in {functions}" if several else name)
     yield table
-    if len(entries) > _MOST_ENTRIES:
-        yield Text(f"and {len(entries) - _MOST_ENTRIES} more")
+    if len(entries) > _MAX_ENTRIES:
+        yield Text(f"and {len(entries) - _MAX_ENTRIES} more")
     yield Text("worth: compiles that leaving out this entry alone would cost", style="dim")
     for text, names in remarks.items():
         named = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

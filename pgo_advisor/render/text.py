@@ -10,7 +10,7 @@ from pgo_advisor.render.env import render_env
 
 if TYPE_CHECKING:
     from pgo_advisor.analysis import Analysis, Totals
-    from pgo_advisor.findings import Advice
+    from pgo_advisor.report import Advice
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\t\n]")
 

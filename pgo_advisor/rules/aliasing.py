@@ -1,6 +1,6 @@
 """The same tensor is passed twice in some calls."""
 
-from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.rules.base import Rule, sources
 
 RULE = Rule(

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     given = [
         pair
         for pair in group.varying

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding, Recompile, Seen
-from pgo_advisor.group import Group, brief
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.report import Finding, Recompile, Seen
+from pgo_advisor.rules.code_object import CodeObject, brief
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Rule:
 
     `causes` are the kinds of causes that it answers. A rule with a `summary` finds them as they are, with that
     headline and `fix`; one with `find` looks closer. A rule with neither has advice for its result: the planner
-    and `pgo_advisor.advice` apply it.
+    and `pgo_advisor.advice.advise` apply it.
     """
 
     id: str
@@ -26,11 +26,11 @@ class Rule:
     example: str
     remedy: str
     unless: str
-    summary: Callable[[Group, list[Seen]], str] | None = None
+    summary: Callable[[CodeObject, list[Seen]], str] | None = None
     fix: str = ""
-    find: Callable[[Group], Iterable[Finding]] | None = None
+    find: Callable[[CodeObject], Iterable[Finding]] | None = None
 
-    def findings(self, group: Group) -> Iterable[Finding]:
+    def findings(self, group: CodeObject) -> Iterable[Finding]:
         if self.find is not None:
             return self.find(group)
         if (summary := self.summary) is None:
@@ -41,7 +41,7 @@ class Rule:
 
 def finding(
     rule: str,
-    group: Group,
+    group: CodeObject,
     causes: Iterable[tuple[Recompile, Seen]],
     summary: Callable[[list[Seen]], str],
     fix: str,

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule, finding, sources
+from pgo_advisor.rules.code_object import CodeObject
 
 _CAUSES = (
     CauseKind.object_identity,
@@ -15,7 +15,7 @@ _CAUSES = (
 )
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     return finding(
         RULE.id,
         group,

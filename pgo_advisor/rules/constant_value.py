@@ -1,6 +1,6 @@
 """A string, a flag, None or another constant changes."""
 
-from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.rules.base import Rule, sources, values
 
 RULE = Rule(

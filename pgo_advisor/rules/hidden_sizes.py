@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
-from pgo_advisor.guarding import SIZE_CAUSES
-from pgo_advisor.plan import declaration
+from pgo_advisor.replay.guarding import SIZE_CAUSES
+from pgo_advisor.replay.plan import declaration
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     others = {
         cause.kind.value
         for recompile in group.recompiles

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
-from pgo_advisor.processes import runs_in_words
+from pgo_advisor.advice.ranks import runs_in_words
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     # a log that ends within a compile tells nothing of what came then
     by_rank: Counter[int] = Counter()
     for frame in group.frames:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule, finding
+from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     limits = ", ".join(map(str, group.recompile_limits))
     limit = f" ({limits})" if limits else ""
     return finding(

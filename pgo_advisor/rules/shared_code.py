@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.releases import Capability
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule, finding
-from pgo_advisor.torch_release import Capability
+from pgo_advisor.rules.code_object import CodeObject
 
 _DEFAULT_LIMIT = 8
 """`torch/_dynamo/config.py`, `recompile_limit`, from 2.0 (`cache_size_limit`) to 2.15."""
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     own = {
         cause_source
         for pair in group.varying

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule, finding, sources
+from pgo_advisor.rules.code_object import CodeObject
 
 _CAUSES = (CauseKind.symbolic_range, CauseKind.divisibility, CauseKind.symbolic_relation)
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     causes = list(group.with_cause(*_CAUSES))
     lines = dict.fromkeys(
         f"{cause.user_location or 'in the code'}: {cause.user_code}"

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 
-from pgo_advisor.apart import kept_apart
-from pgo_advisor.cause_kinds import CauseKind
-from pgo_advisor.findings import Finding
-from pgo_advisor.group import Group
-from pgo_advisor.plan import declaration
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.replay.plan import declaration
+from pgo_advisor.replay.why_separate import kept_apart
+from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule, finding, sources
+from pgo_advisor.rules.code_object import CodeObject
 
 _SIZES = (CauseKind.tensor_size, CauseKind.int_value)
 
 
-def _find(group: Group) -> Iterator[Finding]:
+def _find(group: CodeObject) -> Iterator[Finding]:
     found = [
         (recompile, recompile.causes[0])
         for recompile in group.recompiles
@@ -37,7 +37,7 @@ def _find(group: Group) -> Iterator[Finding]:
     )
 
 
-def _apart(group: Group, ids: Mapping[int, str]) -> Iterator[str]:
+def _apart(group: CodeObject, ids: Mapping[int, str]) -> Iterator[str]:
     """What keeps these compiles from the graph before, by the replay with all declared that varies."""
     for frame in group.frames:
         replay = group.plan.predictors[frame.key]

@@ -1,6 +1,6 @@
 """A tensor's dtype, device, requires_grad, dispatch keys or class changes."""
 
-from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.rules.base import Rule, sources, values
 
 

@@ -1,6 +1,6 @@
 """A reason that is not understood."""
 
-from pgo_advisor.cause_kinds import CauseKind
+from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.rules.base import Rule
 
 RULE = Rule(

@@ -22,7 +22,7 @@ from growth import EAGER, growth
 from large_trace import RECORDED, write_large_trace, write_ranks
 from measure import Measure, measure, middle
 
-from pgo_advisor.ingest.tlparse import find_tlparse
+from pgo_advisor.ingest.trace.tlparse import find_tlparse
 from pgo_advisor.ingest.workers import cores
 
 SMALL = RECORDED.with_name("s02_batch_and_seq.log.gz")

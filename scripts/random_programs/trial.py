@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pgo_advisor
-from pgo_advisor.dynamic_sources import Entry, encode
-from pgo_advisor.history import Pair, frames_of
-from pgo_advisor.plan import choose
+from pgo_advisor.dynamo.source_list import encode
+from pgo_advisor.dynamo.sources import SourceDim
+from pgo_advisor.replay.frames import frames_of
+from pgo_advisor.replay.plan import choose
 
 sys.path.append(str(Path(__file__).parents[1] / "scenarios"))
 
@@ -144,8 +145,8 @@ def _other_lists(analysis: Any) -> dict[str, str]:
         pair for pair in varying if pair not in pinned and not pair.source.endswith("._base")
     ]
 
-    def value(pairs: list[Pair]) -> str:
-        return encode([Entry(*pair) for pair in pairs], analysis.release).value
+    def value(pairs: list[SourceDim]) -> str:
+        return encode(pairs, analysis.release).value
 
     return {
         "all that varies": value(list(varying)),

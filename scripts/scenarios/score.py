@@ -11,7 +11,8 @@ from typing import Any
 from run import Run, run
 
 import pgo_advisor
-from pgo_advisor.dynamic_sources import Entry, encode
+from pgo_advisor.dynamo.source_list import encode
+from pgo_advisor.dynamo.sources import SourceDim
 
 MARK = Path(__file__).with_name("mark.py")
 
@@ -116,7 +117,7 @@ def score(python: str, program: Path, *, leave_out: bool, marks: bool) -> Score:
                 variables={"TORCH_COMPILE_UNBACKED_SOURCES": report["unbacked_sources"]},
             )
         if leave_out:
-            entries = [Entry(advice.source, advice.dim) for advice in analysis.advice]
+            entries = [SourceDim(advice.source, advice.dim) for advice in analysis.advice]
             for number, entry in enumerate(entries[:12]):
                 rest = encode([other for other in entries if other != entry], analysis.release)
                 if measured(f"without-{number}", rest.value) <= result.ours:

@@ -1,0 +1,1 @@
+"""What to declare, in which way, at what cost."""

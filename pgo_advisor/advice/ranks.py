@@ -1,0 +1,103 @@
+"""Which processes of a job compiled alike: of a thousand ranks, one of each kind has to be looked at."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pgo_advisor.replay.frames import UNKNOWN, rows
+from pgo_advisor.report import Recompile
+from pgo_advisor.tables import Tables
+
+_MAX_FUNCTIONS = 3
+
+
+@dataclass(frozen=True)
+class ProcessGroup:
+    """Processes that compiled the same functions in the same order and for the same causes.
+
+    Sizes and durations may differ.
+    """
+
+    logs: tuple[int, ...]
+    """Keys of the column `log`, in order; the first stands for all."""
+    ranks: tuple[int, ...]
+    """Of these processes, as far as they have one."""
+    compiles: int
+    """Of each."""
+    differs: tuple[str, ...]
+    """What tells it from the largest group, as `f: 3 compiles instead of 2`; at most three."""
+
+    @property
+    def label(self) -> str:
+        """Its ranks, as `0 to 6, 9, …`: not all of many; empty if none is known."""
+        return runs_in_words(self.ranks, most=16)
+
+
+def runs_in_words(numbers: Sequence[int], noun: str = "", most: int = 0) -> str:
+    """`0 to 6, 9`; with the noun, `ranks 0 to 6, 9`. What goes beyond `most` characters is `…`, if given."""
+    words = ""
+    for first, last in _runs(numbers):
+        run = str(first) if first == last else f"{first} to {last}"
+        if most and len(words) + len(run) > most and words:
+            words += ", …"
+            break
+        words += f", {run}" if words else run
+    return f"{noun}{'' if len(numbers) == 1 else 's'} {words}" if noun and words else words
+
+
+def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[ProcessGroup, ...]:
+    """The processes in groups, the largest first."""
+    causes = {
+        found.compile: tuple((c.kind, c.source, c.dim) for c in found.causes[:1])
+        for found in recompiles
+    }
+    compiles: dict[int, list[object]] = defaultdict(list)
+    functions: dict[int, Counter[str]] = defaultdict(Counter)
+    ranks: dict[int, int] = {}
+    cut: set[int] = set()
+    for row in rows(tables.compiles):
+        log, name = row["log"], row["name"] or UNKNOWN
+        what = (name, row["file"], row["line"], row["outcome"], causes.get(row["compile"]))
+        compiles[log].append(what)
+        functions[log][name] += 1
+        if row["outcome"] == "unknown":
+            cut.add(log)
+        if row["rank"] is not None:
+            ranks[log] = row["rank"]
+    groups: dict[object, list[int]] = defaultdict(list)
+    for log, behaviour in compiles.items():
+        groups[tuple(behaviour)].append(log)
+    ordered = sorted(groups.values(), key=lambda logs: (-len(logs), logs))
+    return tuple(
+        ProcessGroup(
+            logs=tuple(logs),
+            ranks=tuple(sorted({ranks[log] for log in logs if log in ranks})),
+            compiles=len(compiles[logs[0]]),
+            differs=tuple(
+                _differs(functions[logs[0]], functions[ordered[0][0]], cut=logs[0] in cut)
+            ),
+        )
+        for logs in ordered
+    )
+
+
+def _differs(own: Counter[str], common: Counter[str], *, cut: bool) -> Iterator[str]:
+    if cut:
+        yield "its log ends within a compile"
+    names = [name for name in {**own, **common} if own[name] != common[name]]
+    for name in names[:_MAX_FUNCTIONS]:
+        yield f"{name}: {own[name]} compile{'' if own[name] == 1 else 's'} instead of {common[name]}"
+    if len(names) > _MAX_FUNCTIONS:
+        yield f"{len(names) - _MAX_FUNCTIONS} more functions"
+    if not names and own is not common and not cut:
+        yield "the same numbers of compiles, in another order or for other causes"
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Numbers in order as first and last of each run without a gap."""
+    for _, run in groupby(enumerate(numbers), key=lambda place: place[1] - place[0]):
+        members = [number for _, number in run]
+        yield members[0], members[-1]

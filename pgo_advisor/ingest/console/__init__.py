@@ -1,0 +1,1 @@
+"""What TORCH_LOGS prints."""

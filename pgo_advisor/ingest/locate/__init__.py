@@ -1,0 +1,1 @@
+"""Finding what a path holds: files, archives, URLs."""

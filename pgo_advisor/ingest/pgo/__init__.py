@@ -1,0 +1,1 @@
+"""PGO profiles: text, pickles, mega-caches."""

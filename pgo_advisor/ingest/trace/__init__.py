@@ -1,0 +1,1 @@
+"""TORCH_TRACE logs and what tlparse makes of them."""

@@ -1,0 +1,214 @@
+"""Collects the records that tlparse lists by the process that wrote them and the compile that they are of."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgo_advisor.dynamo.graph_text import graph_path
+from pgo_advisor.dynamo.guard_tree import GuardTree, parse_guards
+from pgo_advisor.ingest.pgo.text import PGO_ARTIFACTS
+from pgo_advisor.ingest.trace.prefilter import Prefilter, process_at, record_at
+from pgo_advisor.ingest.trace.records import (
+    CreateSymbol,
+    DescribeTensor,
+    GuardAdded,
+    Metrics,
+    Record,
+    Specialization,
+    Stack,
+    read_records,
+)
+from pgo_advisor.ingest.trace.stacks import Strings
+
+
+@dataclass
+class Attempt:
+    """What the last attempt of a compile recorded; an earlier attempt's records are superseded."""
+
+    tensors: dict[tuple[int, int], DescribeTensor] = field(default_factory=dict)
+    sources: dict[tuple[int, int], list[str]] = field(default_factory=lambda: defaultdict(list))
+    symbols: list[CreateSymbol] = field(default_factory=list)
+    decisions: list[GuardAdded] = field(default_factory=list)
+    specializations: list[Specialization] = field(default_factory=list)
+    guards: GuardTree | None = None
+    path: str | None = None
+
+
+@dataclass
+class Compile:
+    key: int
+    frame: int
+    autograd: int | None
+    frame_id: int
+    compile_id: int
+    generation: int
+    attempt_number: int = 0
+    attempt: Attempt = field(default_factory=Attempt)
+    start: Stack | None = None
+    metrics: Metrics | None = None
+    backward_seconds: float | None = None
+    failures: list[str] = field(default_factory=list)
+    breaks: list[str] = field(default_factory=list)
+    pgo: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        prefix = "" if self.autograd is None else f"{self.autograd}/"
+        return f"{prefix}{self.frame_id}/{self.compile_id}"
+
+
+class LogRecords:
+    """The compiles of one process, in the order in which they began, and what was lost of them."""
+
+    def __init__(self, strings: Strings, rank: int | None = None) -> None:
+        self.strings = strings
+        self.rank = rank
+        self.generation = 0
+        self.undecodable = 0
+        self.missing_payloads = 0
+        self.torch_version: str | None = None
+        self.compiles: list[Compile] = []
+        self._current: dict[tuple[int | None, int, int], Compile] = {}
+        self._frames: dict[tuple[int, int | None, int], int] = {}
+
+    def read(self, record: Record | None, directory: Path) -> None:
+        """Takes one record, None if it cannot be decoded. Payloads lie in `directory`, a resolved path."""
+        if record is None:
+            self.undecodable += 1
+            return
+        self._directory = directory
+        if record.string_table is not None:
+            self.strings.add(record.string_table)
+        if record.rank is not None:
+            self.rank = record.rank
+        artifact = record.artifact.name if record.artifact else None
+        if record.frame_id is None or record.frame_compile_id is None or not record.is_read:
+            return
+        ids = (record.compiled_autograd_id, record.frame_id, record.frame_compile_id)
+        begins = bool(record.dynamo_start) or artifact == "recompile_reasons"
+        compile_ = self._compile(ids, begins or record.compilation_metrics is not None)
+        if record.attempt > compile_.attempt_number:
+            compile_.attempt_number = record.attempt
+            compile_.attempt = Attempt()
+        self._read_kind(record, compile_)
+        if artifact == "recompile_reasons":
+            compile_.failures.append(self._payload(record))
+        elif artifact == "dynamo_graph_break_reason":
+            compile_.breaks.append(self._payload(record))
+        elif artifact in PGO_ARTIFACTS:
+            compile_.pgo.append((artifact, self._payload(record)))
+
+    def _compile(self, ids: tuple[int | None, int, int], begins: bool) -> Compile:
+        compile_ = self._current.get(ids)
+        if compile_ is not None and begins and compile_.metrics is not None:
+            # the ids of a finished compile come again after torch._dynamo.reset()
+            self.generation += 1
+            self._current.clear()
+            compile_ = None
+        if compile_ is None:
+            autograd, frame_id, compile_id = ids
+            frame = (self.generation, autograd, frame_id)
+            compile_ = Compile(
+                key=len(self.compiles),
+                frame=self._frames.setdefault(frame, len(self._frames)),
+                autograd=autograd,
+                frame_id=frame_id,
+                compile_id=compile_id,
+                generation=self.generation,
+            )
+            self._current[ids] = compile_
+            self.compiles.append(compile_)
+        return compile_
+
+    def _read_kind(self, record: Record, compile_: Compile) -> None:
+        attempt = compile_.attempt
+        if tensor := record.describe_tensor:
+            attempt.tensors.setdefault((tensor.describer_id, tensor.id), tensor)
+        elif source := record.describe_source:
+            attempt.sources[source.describer_id, source.id].append(source.source)
+        elif record.create_symbol:
+            attempt.symbols.append(record.create_symbol)
+        elif record.guard_added_fast:
+            attempt.decisions.append(record.guard_added_fast)
+        elif record.symbolic_shape_specialization:
+            attempt.specializations.append(record.symbolic_shape_specialization)
+        elif record.dynamo_cpp_guards_str is not None:
+            attempt.guards = parse_guards(self._payload(record))
+        elif record.dynamo_output_graph is not None:
+            attempt.path = graph_path(self._payload(record))
+        elif record.dynamo_start:
+            compile_.start = record.dynamo_start.stack
+        elif record.compilation_metrics:
+            compile_.metrics = record.compilation_metrics
+            self.torch_version = record.compilation_metrics.pytorch_version or self.torch_version
+        elif record.bwd_compilation_metrics and record.bwd_compilation_metrics.seconds:
+            seconds = record.bwd_compilation_metrics.seconds
+            compile_.backward_seconds = (compile_.backward_seconds or 0.0) + seconds
+
+    def _payload(self, record: Record) -> str:
+        if record.payload_filename:
+            path = os.path.realpath(os.path.join(self._directory, record.payload_filename))
+            if path.startswith(f"{self._directory}{os.sep}"):
+                try:
+                    with open(path, encoding="utf-8", errors="replace") as payload:
+                        return payload.read()
+                except OSError:
+                    pass
+        self.missing_payloads += 1
+        return ""
+
+    def losses(self) -> list[str]:
+        """What could not be read, in sentences."""
+        losses = []
+        if self.undecodable:
+            losses.append(f"{self.undecodable} records could not be read")
+        if self.missing_payloads:
+            losses.append(f"the payloads of {self.missing_payloads} records are missing")
+        if headless := [c.name for c in self.compiles if c.start is None and c.attempt.tensors]:
+            losses.append(
+                f"the beginning of {len(headless)} compiles is missing (first: {headless[0]})"
+            )
+        if unfinished := [compile_.name for compile_ in self.compiles if not compile_.metrics]:
+            losses.append(
+                f"the log ends before {len(unfinished)} of {len(self.compiles)} compiles do "
+                f"(first: {unfinished[0]})"
+            )
+        return losses
+
+
+def read_output(directory: Path) -> LogRecords:
+    """Reads what `tlparse -o` wrote for one log, with a raw.jsonl (0.3.45 or later)."""
+    records = LogRecords(Strings())
+    directory = directory.resolve()
+    for record in read_records(directory / "raw.jsonl"):
+        records.read(record, directory)
+    return records
+
+
+def read_parts(directories: Sequence[Path], prefilter: Prefilter) -> list[LogRecords]:
+    """Reads what tlparse wrote for the parts that `prefilter` made; the records of each of its processes."""
+    all_records = [LogRecords(process.strings, process.rank) for process in prefilter.processes]
+    for place, record, directory in heapq.merge(
+        *map(_placed, directories), key=lambda placed: record_at(placed[0])
+    ):
+        metrics = record and (record.compilation_metrics or record.bwd_compilation_metrics)
+        if metrics:
+            prefilter.configs.put_into(metrics)
+        all_records[process_at(place)].read(record, directory)
+    return all_records
+
+
+def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Path]]:
+    place = 0
+    directory = directory.resolve()
+    for record in read_records(directory / "raw.jsonl"):
+        if record is None:
+            yield place, None, directory
+        elif record.string_table is None:
+            place = record.lineno
+            yield place, record, directory

@@ -1,0 +1,122 @@
+"""A function with all that is known of it: what a verdict, advice and findings are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.releases import TorchRelease
+from pgo_advisor.dynamo.sources import SourceDim
+from pgo_advisor.dynamo.whole_numbers import whole_number
+from pgo_advisor.replay.frames import Call, Frame
+from pgo_advisor.replay.plan import Plan
+from pgo_advisor.report import Recompile, Seen
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """A code object with its frames in all logs: what a verdict and a finding are about."""
+
+    id: str
+    frames: tuple[Frame, ...]
+    recompiles: tuple[Recompile, ...]
+    plan: Plan
+    release: TorchRelease | None
+
+    @property
+    def name(self) -> str:
+        return self.frames[0].name
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        return tuple(call for frame in self.frames for call in frame.calls)
+
+    @cached_property
+    def varying(self) -> dict[SourceDim, tuple[int | str, ...]]:
+        """What took several values in a frame, with these, in the order of the compiles."""
+        predictors = [self.plan.predictors[frame.key] for frame in self.frames]
+        pairs = dict.fromkeys(
+            pair
+            for each in predictors
+            for pair in (
+                *each.varying,
+                *each.at_limit,
+                *(base for base in self.plan.pairs if _is_base(base) and each.concerns(base)),
+            )
+        )
+        late = [item for each in predictors for item in each.at_limit.items()]
+        return {
+            pair: tuple(
+                dict.fromkeys(
+                    [
+                        *(v for call in self.calls if (v := _value(call, pair)) is not None),
+                        *(v for other, met in late if other == pair for v in sorted(met, key=str)),
+                    ]
+                )
+            )
+            for pair in pairs
+        }
+
+    def is_parameter(self, pair: SourceDim) -> bool:
+        """Whether a call saw the tensor of `pair` as a parameter."""
+        return any(
+            (tensor := call.tensors.get(pair.source)) is not None and tensor.is_parameter
+            for call in self.calls
+        )
+
+    @cached_property
+    def pinned(self) -> frozenset[SourceDim]:
+        return frozenset().union(*(self.plan.predictors[frame.key].pinned for frame in self.frames))
+
+    @cached_property
+    def planned(self) -> tuple[SourceDim, ...]:
+        """The pairs that are to be declared, vary in this code, and are not pinned by it."""
+        return tuple(
+            pair for pair in self.plan.pairs if pair in self.varying and pair not in self.pinned
+        )
+
+    def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Seen]]:
+        """Recompiles that the advice does not remove, with their causes of these kinds.
+
+        Where a module of another class runs the code, all else that differs follows from that.
+        """
+        for recompile in self.recompiles:
+            if not recompile.removed:
+                other = [cause for cause in recompile.causes if _is_of_another_class(cause)]
+                yield from (
+                    (recompile, cause) for cause in other or recompile.causes if cause.kind in kinds
+                )
+
+    @property
+    def recompile_limits(self) -> list[int]:
+        """Those under which it ran, the smallest first; empty where the trace does not tell."""
+        told = {
+            whole_number(name.partition("=")[2])
+            for frame in self.frames
+            for name in frame.settings
+            if name.startswith("recompile_limit=")
+        }
+        return sorted(limit for limit in told if limit is not None)
+
+
+def _is_base(pair: SourceDim) -> bool:
+    """Whether it is of the tensor that a view is of, which is recorded as far as its sizes were symbols."""
+    return pair.source.endswith("._base")
+
+
+def _value(call: Call, pair: SourceDim) -> int | str | None:
+    if _is_base(pair):
+        size = call.values.get(f"{pair.source}.size()[{pair.dim}]")
+        return None if size is None else int(size)
+    return call.value(pair)
+
+
+def _is_of_another_class(cause: Seen) -> bool:
+    return cause.kind is CauseKind.object_type and cause.source == "L['self']"
+
+
+def brief(reason: str) -> str:
+    """PyTorch's reason without its stack and without its general remark on 0/1 specialization."""
+    return reason.partition("\n")[0].partition(" (user code shown is first use")[0]

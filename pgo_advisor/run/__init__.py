@@ -1,0 +1,1 @@
+"""Running a program so that PyTorch leaves everything behind."""

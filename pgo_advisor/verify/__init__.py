@@ -1,0 +1,1 @@
+"""Running a program without and with the advice."""
