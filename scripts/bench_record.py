@@ -1,4 +1,4 @@
-"""What `pgo-advisor record` costs over TORCH_TRACE alone: `python scripts/bench_record.py`.
+"""What `pgo-advisor record` costs over TORCH_TRACE alone: `python -m scripts.bench_record`.
 
 Runs a program that computes and recompiles now and then, in turn with TORCH_TRACE and under `record`, with
 new caches each time, and prints the wall time until the program ends, and of the analysis after it.

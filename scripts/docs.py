@@ -1,6 +1,6 @@
 """Writes docs/tables.md and docs/rules.md from the code, and the figures of docs/speed.md from its JSON.
 
-Run it as `python scripts/docs.py`.
+Run it as `python -m scripts.docs`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Feeds damaged recordings to the analysis until the time is over: `python scripts/fuzz.py --minutes 60`.
+"""Feeds damaged recordings to the analysis until the time is over: `python -m scripts.fuzz --minutes 60`.
 
 A case fails if it raises anything but a PgoAdvisorError, or takes more than a minute. Failing inputs are
 kept, to become tests.

@@ -1,4 +1,4 @@
-"""Records programs of tests/scenarios as fixtures: `python scripts/record_fixtures.py --help`."""
+"""Records programs of tests/scenarios as fixtures: `python -m scripts.record_fixtures --help`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 
 import click
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "scripts" / "scenarios"))
+from scripts.scenarios.run import run
 
-from run import run  # noqa: E402
+ROOT = Path(__file__).parents[1]
 
 
 @click.command()

@@ -12,10 +12,8 @@ from typing import Any
 
 import click
 
-sys.path.insert(0, str(Path(__file__).parent / "scenarios"))
-
-from patched import patched
-from run import run
+from scripts.scenarios.patched import patched
+from scripts.scenarios.run import run
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "scenarios"
 

@@ -57,8 +57,8 @@ def fake_torch(name: str, wanted: dict[str, int], unmarked: list[str]) -> Module
     def mark(tensor: Tensor, dims: int | list[int], **limits: int) -> None:
         tensor.marks.update(dims if isinstance(dims, list) else [dims])
 
-    def check(function: Any, args: object, kwargs: object) -> None:
-        bound = inspect.signature(function).bind(*args, **kwargs)  # type: ignore[misc]
+    def check(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        bound = inspect.signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
         for text, dim in wanted.items():
             try:
@@ -69,7 +69,7 @@ def fake_torch(name: str, wanted: dict[str, int], unmarked: list[str]) -> Module
                 unmarked.append(text)
 
     def compile_(function: Any) -> Any:
-        plain = function.forward if isinstance(function, Module) else function
+        plain: Any = getattr(function, "forward", function)
 
         @functools.wraps(plain)
         def call(*args: object, **kwargs: object) -> object:

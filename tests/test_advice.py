@@ -83,8 +83,8 @@ def test_the_replay_without_advice_gives_the_recorded_compiles(
 def test_every_recompile_has_its_cause(analysis: Analyses, version: str, name: str) -> None:
     told, result = in_release(version, name), analysis(version, name)
     if told.get("processes", 1) > 1:
-        seen = [{cause.kind.value for cause in r.causes} for r in result.recompiles]
-        assert seen == [{c["kind"] for c in r["causes"]} for r in told["recompiles"]]
+        kinds = [{cause.kind.value for cause in r.causes} for r in result.recompiles]
+        assert kinds == [{c["kind"] for c in r["causes"]} for r in told["recompiles"]]
         return
     by_id = {recompile.compile_id: recompile for recompile in result.recompiles}
     assert set(by_id) == {recompile["compile"] for recompile in told["recompiles"]}

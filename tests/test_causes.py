@@ -8,6 +8,7 @@ import json
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ ZERO_ONE = (
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case['release']}-{case['how']}")
-def test_recorded(case: dict) -> None:
+def test_recorded(case: dict[str, Any]) -> None:
     failure = parse_failure(case["text"])
     cause = failure.cause
     assert failure.text == case["text"]

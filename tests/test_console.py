@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,10 @@ def every_line(change: Callable[[str], str]) -> Callable[[str], str]:
     return lambda text: "".join(change(line) + "\n" for line in text.splitlines())
 
 
+def wrapped(line: str, width: int) -> str:
+    return "\n".join(line[i : i + width] for i in range(0, len(line), width))
+
+
 WRAPPINGS: dict[str, Callable[[str], str]] = {
     "as it is": lambda text: text,
     "Windows newlines": lambda text: text.replace("\n", "\r\n"),
@@ -218,12 +223,7 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "NULs": every_line(lambda line: f"\0\0{line}\0"),
     "twice": lambda text: text + text,
     **{
-        f"wrapped at {width}": every_line(
-            lambda line, width=width: "\n".join(
-                line[i : i + width] for i in range(0, len(line), width)
-            )
-        )
-        for width in (80, 100, 120)
+        f"wrapped at {width}": every_line(partial(wrapped, width=width)) for width in (80, 100, 120)
     },
 }
 

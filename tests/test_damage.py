@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
 import shutil
@@ -184,20 +185,16 @@ def test_random_cuts_at_the_command_line(trace: Trace, tmp_path: Path, name: str
 def test_directories_that_may_not_be_read(
     trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import os
-
-    from pgo_advisor.ingest import paths
-
     (tmp_path / "secret").mkdir()
     shutil.copy(trace("2.13.0", "s01_batch_dim"), tmp_path / "a.log")
     scandir = os.scandir
 
-    def refuse(path: object) -> object:
+    def refuse(path: str) -> object:
         if str(path).endswith("secret"):
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
-    monkeypatch.setattr(paths.os, "scandir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
     read = ingest([tmp_path])
     assert len(read.tables.compiles) == 2
     assert any("secret cannot be read: Permission denied" in loss for loss in read.losses)

@@ -92,7 +92,7 @@ def read_powershell(text: str) -> str:
     prefix = f"$env:{NAME} = '"
     assert text.startswith(prefix)
     characters = iter(text[len(prefix) :])
-    value = []
+    value: list[str] = []
     for character in characters:
         if character in quotes:
             character = next(characters)
@@ -114,7 +114,9 @@ def read_dockerfile(text: str) -> str:
 def read_dotenv(text: str) -> str | None:
     dotenv = pytest.importorskip("dotenv")
     # Another variable behind it: a quote that does not close would swallow it.
-    read = dotenv.dotenv_values(stream=io.StringIO(text + "OTHER='1'\n", newline=None))
+    read: dict[str, str | None] = dotenv.dotenv_values(
+        stream=io.StringIO(text + "OTHER='1'\n", newline=None)
+    )
     assert read["OTHER"] == "1"
     return read[NAME]
 

@@ -71,7 +71,7 @@ def test_names_that_lead_out(trace: Trace, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     content = trace("2.13.0", "s01_batch_dim").read_bytes()
 
-    class Hostile(fsspec.AbstractFileSystem):
+    class Hostile(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]
         protocol = "hostile"
 
         def isdir(self, path: str) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from conftest import Trace
@@ -273,8 +274,8 @@ def test_the_notebook_form_changes_nothing_around_it(analysis: Analyses, evil: b
     assert all(set(attributes) <= {"class", "title"} for _, attributes in page.elements)
 
 
-def row(frame: str, cause: str, start: float | None, seconds: float, **more: object) -> CompileRow:
-    return CompileRow("0/0", None, frame, cause, (), 0, start, seconds, False)._replace(**more)
+def row(frame: str, cause: str, start: float | None, seconds: float, **more: Any) -> CompileRow:
+    return CompileRow("0/0", "", frame, cause, (), 0, start, seconds, False)._replace(**more)
 
 
 def test_the_timeline_is_to_scale() -> None:

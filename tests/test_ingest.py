@@ -104,11 +104,11 @@ def test_what_tlparse_wrote_gives_the_same_as_the_log(trace: Trace, tmp_path: Pa
 def test_all_ranks_output_of_tlparse(trace: Trace, tmp_path: Path) -> None:
     logs = trace("2.13.0", "m01_two_ranks")
     command = [
-        tlparse.find_tlparse(),
+        str(tlparse.find_tlparse()),
         "--all-ranks-html",
-        logs,
+        str(logs),
         "-o",
-        tmp_path / "out",
+        str(tmp_path / "out"),
         "--no-browser",
     ]
     subprocess.run(command, check=True, capture_output=True)
@@ -231,7 +231,7 @@ class TestErrors:
         program = folder / "tlparse"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setattr(tlparse.sysconfig, "get_path", lambda name: str(folder))
+        monkeypatch.setattr("sysconfig.get_path", lambda name: str(folder))
         monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
         tlparse.find_tlparse.cache_clear()
 
@@ -267,7 +267,7 @@ class TestErrors:
     def test_no_tlparse(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trace: Trace
     ) -> None:
-        monkeypatch.setattr(tlparse.sysconfig, "get_path", lambda name: str(tmp_path))
+        monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
         monkeypatch.setenv("PATH", str(tmp_path))
         tlparse.find_tlparse.cache_clear()
         with pytest.raises(TlparseError, match="pip install"):

@@ -41,7 +41,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def content(folder: Path) -> dict[str, tuple[bytes | str, int]]:
+def content(folder: Path) -> dict[str, tuple[bytes | str, int, int]]:
     """Every file and link below a folder, with its permissions and the time of its last change."""
     found = {}
     for directory, folders, names in os.walk(folder):

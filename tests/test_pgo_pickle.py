@@ -214,7 +214,8 @@ class TestMalice:
     def nothing_runs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         self.mark = tmp_path / "ran"
         self.ran: list[object] = []
-        sys.modules["torch._dynamo.pgo"].attack = lambda *a, **k: self.ran.append(a)
+        pgo: Any = sys.modules["torch._dynamo.pgo"]
+        pgo.attack = lambda *a, **k: self.ran.append(a)
         yield
         assert not self.mark.exists()
         assert self.ran == []

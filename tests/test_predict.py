@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def call(
     *,
     symbolic: set[SourceDim] | None = None,
     guards: tuple[str, ...] = (),
-    **more: object,
+    **more: Any,
 ) -> Call:
     made = Call(number, "graph", 1.0, "auto", None, symbolic=symbolic or set())
     for source, value in inputs.items():
@@ -45,8 +46,8 @@ def call(
         relation = parse_relation(text)
         assert relation is not None
         made.installed.append((relation, False))
-    for name, value in more.items():
-        setattr(made, name, value)
+    for name, given in more.items():
+        setattr(made, name, given)
     return made
 
 
@@ -58,7 +59,7 @@ def predicted(made: Frame, *pairs: SourceDim) -> Range:
     return Predictor(made).predict(declaration(pairs)).compiles
 
 
-def two_sizes(**more: object) -> Frame:
+def two_sizes(**more: Any) -> Frame:
     return frame(
         call(0, {"L['x']": tensor(4, 3)}),
         call(1, {"L['x']": tensor(5, 3)}, symbolic={X0}, **more),

@@ -81,7 +81,8 @@ def test_only_what_is_read_is_kept_as_it_was(trace: Trace, tmp_path: Path) -> No
     log = trace("2.13.0", "s24_seedseq_inductor")
     _, parts = filtered([log], tmp_path / "parts")
     pieces = re.split(rb"(?m)^(?=[VIWEC]\d{4} )", log.read_bytes())[1:]
-    wanted, apart = [], []
+    wanted: list[bytes] = []
+    apart: list[bytes] = []
     for number, piece in enumerate(pieces, 1):
         kind = KIND.search(piece)
         assert kind is not None
@@ -96,9 +97,9 @@ def test_only_what_is_read_is_kept_as_it_was(trace: Trace, tmp_path: Path) -> No
     assert [part.name for part in parts] == ["kept_0.log", "apart_0.log"]
     assert parts[0].read_bytes() == b"".join(wanted)
     numbers = {b"compiler": b"0", b"dynamo": b"1", b"inductor": b"2", b"functorch": b"3"}
-    for name, number in numbers.items():
+    for name, digit in numbers.items():
         config = rb'("%s_config": )"(?:[^"\\]|\\.)*"' % name
-        replaced = [re.subn(config, rb'\1"@%s"' % number, each) for each in apart]
+        replaced = [re.subn(config, rb'\1"@%s"' % digit, each) for each in apart]
         assert all(found == 1 for _, found in replaced)
         apart = [each for each, _ in replaced]
     assert parts[1].read_bytes() == b"".join(apart)

@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "scripts" / "random_programs"
-sys.path.insert(0, str(FOLDER))
+from scripts.random_programs.branches import ALL
+from scripts.random_programs.generate import generate
+from scripts.random_programs.operations import BINARY, UNARY
+from scripts.random_programs.scope import Scope, Tensor
+from scripts.random_programs.statements import add
 
-from branches import ALL  # noqa: E402
-from generate import generate  # noqa: E402
-from operations import BINARY, UNARY  # noqa: E402
-from scope import Scope, Tensor  # noqa: E402
-from statements import add  # noqa: E402
-
+ROOT = Path(__file__).parents[1]
 SEEDS = range(200)
 
 
@@ -41,11 +39,12 @@ def test_programs_differ() -> None:
 
 def test_programs_do_not_depend_on_hashes() -> None:
     """A set or a hash on the way would make them differ from process to process."""
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from generate import generate; "
+    code = "from scripts.random_programs.generate import generate; "
     code += "print(''.join(map(generate, range(30))), end='')"
     there = [
         subprocess.run(
-            [sys.executable, "-c", code, str(FOLDER)],
+            [sys.executable, "-c", code],
+            cwd=ROOT,
             env={"PYTHONHASHSEED": hash_seed, "PYTHONIOENCODING": "utf-8"},
             capture_output=True,
             encoding="utf-8",

@@ -1,6 +1,6 @@
 """Advice applied to real programs on real PyTorch: the fast ones of tests/scenarios.
 
-`python scripts/scenarios` does the same for all of them.
+`python -m scripts.scenarios` does the same for all of them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ import pytest
 from conftest import TESTS
 
 pytest.importorskip("torch")
-sys.path.insert(0, str(TESTS.parent / "scripts" / "scenarios"))
-
-from score import score
+from scripts.scenarios.score import score
 
 PROGRAMS = [
     "s02_batch_and_seq",  # equal inputs, marked together

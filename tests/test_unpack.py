@@ -42,7 +42,7 @@ def zipped(**members: bytes) -> bytes:
 
 
 def zstd(content: bytes) -> bytes:
-    return pyarrow.compress(content, codec="zstd", asbytes=True)
+    return bytes(pyarrow.compress(content, codec="zstd", asbytes=True))
 
 
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.locate.paths import Found
 from pgo_advisor.ingest.trace.tlparse import run_tlparse
 from pgo_advisor.ingest.workers import run_tasks
+
+Task = Callable[[], int]
 
 RANKS = 6
 
@@ -57,7 +60,8 @@ def end(marker: Path | None = None) -> int:
 
 @pytest.mark.parametrize("number", [2, 9])
 def test_tasks_that_fail_leave_the_others_alone(number: int) -> None:
-    results = dict(run_tasks([*(partial(double, n) for n in range(number)), fail], None))
+    tasks: list[Task] = [*(partial(double, n) for n in range(number)), fail]
+    results = dict(run_tasks(tasks, None))
     error = results.pop(number)
     assert isinstance(error, PgoAdvisorError)
     assert str(error) == "it is damaged"
@@ -65,8 +69,9 @@ def test_tasks_that_fail_leave_the_others_alone(number: int) -> None:
 
 
 def test_tasks_that_kill_their_process(tmp_path: Path) -> None:
-    tasks = [partial(double, n) for n in range(9)]
-    results = dict(run_tasks([*tasks[:4], end, partial(end, tmp_path / "once"), *tasks[4:]], None))
+    tasks: list[Task] = [partial(double, n) for n in range(9)]
+    tasks[4:4] = [end, partial(end, tmp_path / "once")]
+    results = dict(run_tasks(tasks, None))
     error = results.pop(4)
     assert isinstance(error, InputError)
     assert "was killed" in str(error)
@@ -140,8 +145,13 @@ def test_a_cluster_reads_remote_logs_where_they_lie(job: Path, tmp_path: Path) -
 def test_a_worker_of_a_cluster_that_is_killed(tmp_path: Path) -> None:
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        tasks = [partial(end, tmp_path / "once"), *(partial(double, n) for n in range(1, 8))]
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        tasks: list[Task] = [
+            partial(end, tmp_path / "once"),
+            *(partial(double, n) for n in range(1, 8)),
+        ]
         results = dict(run_tasks(tasks, cluster.scheduler_address))
     assert results == {n: 2 * n for n in range(8)}
 
@@ -149,8 +159,11 @@ def test_a_worker_of_a_cluster_that_is_killed(tmp_path: Path) -> None:
 def test_a_task_that_kills_every_worker_fails_alone() -> None:
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        results = dict(run_tasks([end, partial(double, 1)], cluster.scheduler_address))
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        tasks: list[Task] = [end, partial(double, 1)]
+        results = dict(run_tasks(tasks, cluster.scheduler_address))
     error = results.pop(0)
     assert isinstance(error, InputError)
     assert "was killed" in str(error)

@@ -1,4 +1,4 @@
-"""Measures pgo-advisor side by side with tlparse and tlhub: `python scripts/bench`, see --help."""
+"""Measures pgo-advisor side by side with tlparse and tlhub: `python -m scripts.bench`, see --help."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ from typing import Any
 
 import click
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from growth import EAGER, growth
-from large_trace import RECORDED, write_large_trace, write_ranks
-from measure import Measure, measure, middle
-
 from pgo_advisor.ingest.trace.tlparse import find_tlparse
 from pgo_advisor.ingest.workers import cores
+from scripts.bench.growth import EAGER, growth
+from scripts.bench.large_trace import RECORDED, write_large_trace, write_ranks
+from scripts.bench.measure import Measure, measure, middle
 
 SMALL = RECORDED.with_name("s02_batch_and_seq.log.gz")
 TLHUB = "import sys; from pathlib import Path; from tlhub.trace_parser import ingest_trace_dir as ingest; "
@@ -62,8 +59,8 @@ class Bench:
 
 
 def ours(path: Path, place: Path, *more: str) -> Measure:
-    command = [sys.executable, "-m", "pgo_advisor", "analyze", "-q", path]
-    outputs = ["--html", place / "report.html", "--json", place / "report.json"]
+    command = [sys.executable, "-m", "pgo_advisor", "analyze", "-q", str(path)]
+    outputs = ["--html", str(place / "report.html"), "--json", str(place / "report.json")]
     return measure([*command, *outputs, *more])
 
 
@@ -92,8 +89,10 @@ def cluster(workers: int) -> Iterator[str]:
     """A Dask cluster of processes of this machine; its address."""
     from distributed import LocalCluster
 
-    with LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as running:
-        yield running.scheduler_address
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        workers, threads_per_worker=1, dashboard_address=None
+    ) as running:
+        yield str(running.scheduler_address)
 
 
 @click.command()
@@ -166,7 +165,7 @@ def main(
     }
     out.write_text(json.dumps(bench.results, indent=1) + "\n")
     if plot and "growth" in wanted:
-        from plot import draw
+        from scripts.bench.plot import draw
 
         draw(bench.results["growth"], plot)
 

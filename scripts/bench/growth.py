@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from large_trace import RECORDED, Recording, write_large_trace, write_ranks
-from measure import Measure
+
+from scripts.bench.large_trace import RECORDED, Recording, write_large_trace, write_ranks
+from scripts.bench.measure import Measure
 
 EAGER = RECORDED.with_name("s01_batch_dim.log.gz")
 SOURCES = """

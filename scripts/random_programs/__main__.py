@@ -1,4 +1,4 @@
-"""Random programs against the prediction: `python scripts/random_programs`, see --help."""
+"""Random programs against the prediction: `python -m scripts.random_programs`, see --help."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from pathlib import Path
 
 import click
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from forkserver import ForkServer
-from generate import generate
-from trial import Trial, attempt
+from scripts.random_programs.forkserver import ForkServer
+from scripts.random_programs.generate import generate
+from scripts.random_programs.trial import Trial, attempt
 
 
 @click.command()

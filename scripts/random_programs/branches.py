@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scope import Choice, Scope
-from statements import (
+from scripts.random_programs.scope import Choice, Scope
+from scripts.random_programs.statements import (
     SIMPLE,
     Statement,
     add,

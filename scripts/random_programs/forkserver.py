@@ -135,7 +135,9 @@ def _reread_environment(environment: dict[str, str]) -> None:
     import torch._logging._internal
     import torch.compiler.config
 
-    torch._logging._internal.LOG_TRACE_HANDLER.root_dir = environment.get("TORCH_TRACE")
+    handler = torch._logging._internal.LOG_TRACE_HANDLER
+    assert handler is not None
+    handler.root_dir = environment.get("TORCH_TRACE")
     torch.compiler.config.dynamic_sources = environment.get("TORCH_COMPILE_DYNAMIC_SOURCES", "")
     torch.compiler.config.unbacked_sources = environment.get("TORCH_COMPILE_UNBACKED_SOURCES", "")
     torch.compiler.config.job_id = environment.get("TORCH_COMPILE_JOB_ID")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from unit import unit
+from scripts.random_programs.unit import unit
 
 _HEAD = """import math
 import sys

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import TypeVar
 
-from scope import Shape
+from scripts.random_programs.scope import Shape
+
+Kind = TypeVar("Kind", bool, str)
 
 
 def sizes(rng: random.Random, calls: int) -> list[int]:
@@ -110,7 +113,7 @@ def tensor(rng: random.Random, dims: Dims, calls: int, *, optional: bool) -> Mak
     )
 
 
-def _mostly(rng: random.Random, calls: int, usual: object, others: list) -> list:
+def _mostly(rng: random.Random, calls: int, usual: Kind, others: list[Kind]) -> list[Kind]:
     """The usual one in every call; sometimes another one in every or in some calls."""
     chance = rng.random()
     if chance < 0.85:

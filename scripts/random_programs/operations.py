@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
-from scope import Shape
+from scripts.random_programs.scope import Shape
 
 
 class Unary(NamedTuple):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from inputs import Dims, Making, ints, tensor
-from scope import Choice, Number, Scope, Shape, Tensor
+from scripts.random_programs.inputs import Dims, Making, ints, tensor
+from scripts.random_programs.scope import Choice, Number, Scope, Shape, Tensor
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Signature:
             *(f"{p.name}={p.arguments[call]}" for p in named if p.arguments[call] is not None),
         ]
 
-    def set_before(self, name: str, values: list) -> None:
+    def set_before(self, name: str, values: Sequence[object]) -> None:
         for lines, value in zip(self.before, values, strict=True):
             lines.append(f"{name} = {value}")
 
@@ -126,7 +127,7 @@ def _list(scope: Scope, made: Signature, dims: Dims) -> None:
         tuple((rows[call] + index, columns[call]) for index in range(lengths[call]))
         for call in range(scope.calls)
     ]
-    opening, closing = rng.choice(["[]", "()"])
+    opening, closing = rng.choice([("[", "]"), ("(", ")")])
     texts = ["".join(f"torch.randn{shape}, " for shape in own) for own in shapes]
     made.parameters.append(Parameter("items", [f"{opening}{text}{closing}" for text in texts]))
     scope.lists.append(("items", tuple(shapes)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from operations import BINARY, UNARY
-from scope import Number, Scope, Shape, Tensor
+from scripts.random_programs.operations import BINARY, UNARY
+from scripts.random_programs.scope import Number, Scope, Shape, Tensor
 
 Statement = Callable[[Scope], bool]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,10 +14,7 @@ from pgo_advisor.dynamo.source_list import encode
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.frames import frames_of
 from pgo_advisor.replay.plan import choose
-
-sys.path.append(str(Path(__file__).parents[1] / "scenarios"))
-
-from run import Run, run
+from scripts.scenarios.run import Run, run
 
 Place = tuple[str, int, str]
 

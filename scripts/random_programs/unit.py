@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from branches import ALL
-from scope import Scope
-from signature import Signature, signature
-from statements import add
+from scripts.random_programs.branches import ALL
+from scripts.random_programs.scope import Scope
+from scripts.random_programs.signature import Signature, signature
+from scripts.random_programs.statements import add
 
 OPTIONS = ["", "", "", "", "", "", ", dynamic=False", ", dynamic=True"]
 MODES = ["torch.no_grad()", "torch.inference_mode()", 'torch.autocast("cpu", dtype=torch.bfloat16)']
@@ -142,13 +142,14 @@ def _call(rng: random.Random, name: str, kind: str, made: Signature, call: int) 
     arguments = made.arguments(call, keywords=kind == "wrapped")
     chance = rng.random()
     alike = [p for p in made.parameters if p.shapes and not p.keyword]
-    if chance < 0.04 and len(alike) > 1 and alike[0].shapes[call] == alike[1].shapes[call]:
+    shapes = [p.shapes[call] for p in alike if p.shapes]
+    if chance < 0.04 and len(alike) > 1 and shapes[0] == shapes[1]:
         lines.append(f"same = {alike[0].arguments[call]}")
         arguments = [
             text.replace(str(parameter.arguments[call]), "same") if parameter in alike[:2] else text
             for parameter, text in zip(made.parameters, arguments, strict=False)
         ]
-    elif chance < 0.07 and alike and alike[0].shapes[call]:
+    elif chance < 0.07 and alike and shapes[0]:
         lines.append(f"marked = {alike[0].arguments[call]}")
         lines.append("torch._dynamo.maybe_mark_dynamic(marked, 0)")
         arguments = [text.replace(str(alike[0].arguments[call]), "marked") for text in arguments]

@@ -1,4 +1,4 @@
-"""The score of the advice: `python scripts/scenarios [PROGRAM...]`, see --help."""
+"""The score of the advice: `python -m scripts.scenarios [PROGRAM...]`, see --help."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from score import Score, score
+from scripts.scenarios.score import Score, score
 
 PROGRAMS = Path(__file__).parents[2] / "tests" / "scenarios"
 

@@ -13,15 +13,17 @@ import inspect
 import json
 import runpy
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch._dynamo
 
 
-def marking(marks):
-    compile_ = torch.compile
+def marking(marks: dict[str, list[str]]) -> Callable[..., Any]:
+    compile_: Any = torch.compile
 
-    def compile_and_mark(model=None, **options):
+    def compile_and_mark(model: Any = None, **options: Any) -> Any:
         if model is None:
             return lambda function: compile_and_mark(function, **options)
         compiled = compile_(model, **options)
@@ -35,7 +37,7 @@ def marking(marks):
         signature = inspect.signature(function, follow_wrapped=False)
         method = isinstance(model, torch.nn.Module)
 
-        def mark(args, kwargs):
+        def mark(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             bound = signature.bind(*((model, *args) if method else args), **kwargs)
             bound.apply_defaults()
             for statement in statements:
@@ -50,7 +52,7 @@ def marking(marks):
             return compiled
 
         @functools.wraps(model)
-        def marked(*args, **kwargs):
+        def marked(*args: Any, **kwargs: Any) -> Any:
             mark(args, kwargs)
             return compiled(*args, **kwargs)
 

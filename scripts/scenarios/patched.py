@@ -1,4 +1,4 @@
-"""Runs programs with the patch that the advice makes: `python scripts/scenarios/patched.py [PROGRAM...]`."""
+"""Runs programs with the patch that the advice makes: `python -m scripts.scenarios.patched [PROGRAM...]`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from pathlib import Path
 
 import click
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from run import run
-
 import pgo_advisor
 from pgo_advisor.patch import Outcome
 from pgo_advisor.patch.repository import write
+from scripts.scenarios.run import run
 
 PROGRAMS = Path(__file__).parents[2] / "tests" / "scenarios"
 

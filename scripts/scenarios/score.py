@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from run import Run, run
-
 import pgo_advisor
 from pgo_advisor.dynamo.source_list import encode
 from pgo_advisor.dynamo.sources import SourceDim
+from scripts.scenarios.run import Run, run
 
 MARK = Path(__file__).with_name("mark.py")
 
