@@ -17,6 +17,7 @@ from pgo_advisor.dynamo.guard_text import (
     split_arguments,
     whole_source,
 )
+from pgo_advisor.dynamo.sources import SourceDim, tensor_property
 
 
 def guard_cause(guard: str, comment: str) -> Cause:
@@ -176,7 +177,6 @@ _CALLS: dict[str, Callable[[str, str, bool], Cause | None]] = {
 }
 
 
-_DIM = re.compile(r"(.*)\.(?:size|stride)\(\)\[(\d{1,4})\]", re.DOTALL)
 _SYMBOLIC_VALUE = re.compile(r"\.(?:size|stride)\(\)\[\d|\.storage_offset\(\)")
 # The code of PyTorch that made a relation stands at its end, as `(_dynamo/…:2606 in evaluate_expr)`
 _OF_SYMBOLS = re.compile(r"\([^()]+:\d+ in \w+\)$|duck sizing|please file a bug\)$|exclusion guard")
@@ -207,7 +207,7 @@ def _about_source(guard: str, comment: str) -> Cause | None:
         return Cause(CauseKind.tensor_dispatch_keys, name, expected=value)
     if name.endswith(".data_ptr()"):
         return Cause(CauseKind.object_identity, name.removesuffix(".data_ptr()"))
-    if _DIM.fullmatch(name) or name.endswith(".storage_offset()"):
+    if tensor_property(name) or name.endswith(".storage_offset()"):
         return None
     kind = _literal_kind(value)
     if kind is None and (_SYMBOLIC_VALUE.search(value) or _OF_SYMBOLS.search(comment)):
@@ -247,7 +247,8 @@ def _symbolic(guard: str, comment: str) -> Cause:
     relation, names = _skeleton(guard)
     if not names or not _COMPARISON.search(relation):
         return Cause(CauseKind.unknown)
-    source, dim = _dim(names[0])
+    found = tensor_property(names[0])
+    source, dim = found[1] if found else SourceDim(names[0])
     kind, expected = CauseKind.symbolic_relation, None
     if bounds := _BOUNDS.fullmatch(relation):
         lower, below, operator, upper = bounds.groups()
@@ -284,8 +285,3 @@ def _skeleton(guard: str) -> tuple[str, list[str]]:
             parts.append(guard[position] if guard[position] not in "()" else "")
             position += 1
     return "".join(parts), names
-
-
-def _dim(name: str) -> tuple[str, int | None]:
-    dim = _DIM.fullmatch(name)
-    return (dim[1], int(dim[2])) if dim else (name, None)

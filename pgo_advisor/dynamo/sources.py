@@ -32,6 +32,47 @@ class SourceDim(NamedTuple):
         return self.source if self.dim is None else f"{self.source} dim {self.dim}"
 
 
+_PROPERTY = re.compile(r"(.*)\.(size|stride)\(\)\[(\d{1,4})\]", re.DOTALL)
+_NUMBER = re.compile(r"\s*([0-9]{1,18})\s*")
+
+
+def tensor_property(name: str) -> tuple[str, SourceDim] | None:
+    """Of `L['x'].size()[0]`: `size` and L['x'] dim 0; so for `stride`. None for any other name.
+
+    Named so by `TensorPropertySource` in torch/_dynamo/source.py.
+    """
+    match = _PROPERTY.fullmatch(name)
+    return (match[2], SourceDim(match[1], int(match[3]))) if match else None
+
+
+def declarable(name: str) -> SourceDim | None:
+    """The size or the number that a name in a guard is; None for strides, storage offsets and calls."""
+    if found := tensor_property(name):
+        return found[1] if found[0] == "size" else None
+    return None if name.endswith("()") else SourceDim(name)
+
+
+def is_base(source: str) -> bool:
+    """Whether it is the base of a view, which PyTorch describes next to the view itself."""
+    return source.endswith("._base")
+
+
+def is_of_base(name: str) -> bool:
+    """Whether a name in a guard is a size, stride or offset of the base of a view."""
+    return "._base." in name
+
+
+def view_of(base: str) -> str:
+    """The view whose base it is."""
+    return base.removesuffix("._base")
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text is; None if it is none, or more than any size (a size has 63 bits)."""
+    match = _NUMBER.fullmatch(text)
+    return int(match[1]) if match else None
+
+
 @dataclass(frozen=True)
 class Attribute:
     """An attribute: `.member`, or `getattr(…, 'member')` and the like where `function` is set."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from pgo_advisor.dynamo.guard_failures import Failure, parse_failures
 from pgo_advisor.dynamo.shape_guards import parse_relation
+from pgo_advisor.dynamo.sources import tensor_property
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
 from pgo_advisor.ingest.trace.collect import Attempt, Compile, LogRecords
 from pgo_advisor.ingest.trace.records import DescribeTensor, Metrics, decode_stack
@@ -17,11 +18,6 @@ from pgo_advisor.ingest.trace.settings import settings_of
 from pgo_advisor.ingest.trace.stacks import Callers, Strings, UserFrame
 from pgo_advisor.ingest.trace.structure import differing_guards
 
-_PROPERTY = re.compile(
-    r"(?P<source>.*)(?:\.(?P<kind>size|stride)\(\)\[(?P<dim>\d{1,4})\]"
-    r"|\.(?P<scalar>storage_offset|item)\(\))",
-    re.DOTALL,
-)
 _RANGE = re.compile(r"(?:VR)?\[\s*([^,\]]+),\s*([^,\]]+)\]")
 _MAX_HELD = 64
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
@@ -243,12 +239,12 @@ def _within(callers: list[UserFrame], compiled: set[tuple[str, str]], code: Row)
 
 def named_property(name: str, symbol: str) -> Row:
     """What a symbol stands for: columns source, kind and dim of the table symbols."""
-    if match := _PROPERTY.fullmatch(name):
-        return {
-            "source": match["source"],
-            "kind": match["kind"] or match["scalar"],
-            "dim": int(match["dim"]) if match["dim"] else None,
-        }
+    if found := tensor_property(name):
+        kind, (source, dim) = found
+        return {"source": source, "kind": kind, "dim": dim}
+    for kind in ("storage_offset", "item"):
+        if (source := name.removesuffix(f".{kind}()")) != name:
+            return {"source": source, "kind": kind, "dim": None}
     return {"source": name, "kind": "float" if symbol.startswith("zf") else "int", "dim": None}
 
 
