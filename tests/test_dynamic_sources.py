@@ -16,9 +16,24 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pgo_advisor.dynamo.releases import TorchRelease
-from pgo_advisor.dynamo.source_list import ListEntry, SourceList, encode, matches, parse
+from pgo_advisor.dynamo.releases import Capability, TorchRelease
+from pgo_advisor.dynamo.source_list import ListEntry, SourceList, encode, parse
 from pgo_advisor.dynamo.sources import SourceDim
+
+
+def matches(value: str, release: TorchRelease | None, source: str, dim: int | None = None) -> bool:
+    """Whether PyTorch, given this value, makes the source, or that dim of it, dynamic.
+
+    Without `dim`: whether any entry is about the source, as PyTorch asks for an int. None reads
+    as 2.13 does. Raises re.error where PyTorch dies of an entry.
+    """
+    regexes = release is None or release.has(Capability.LIST_REGEX)
+    return any(
+        dim is None or entry_dim is None or entry_dim == dim
+        for pattern, entry_dim in parse(value, release)
+        if pattern == source or (regexes and re.match(pattern, source))
+    )
+
 
 OLD, T27, T28, T212, T213, T215 = (
     TorchRelease.parse(text) for text in ("2.6.0", "2.7.1", "2.8.0", "2.12.1", "2.13.0", "2.15.0")

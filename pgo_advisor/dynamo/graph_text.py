@@ -9,7 +9,7 @@ import hashlib
 import re
 
 _LINE = re.compile(r"\s*# File: (.*?:\d+) in ")
-_TENSOR_STATEMENT = re.compile(r'\s*\w+: "[a-z]+\d+\w*\[.*?" = (.*)')
+_TENSOR_STATEMENT = re.compile(r'\s*\w+: "[a-z]+\d\w*\[.*?" = (.*)')
 _CALL = re.compile(r"([\w.]+)\(")
 _OPERATOR = re.compile(r" (\*\*|//|<<|>>|[-+*/%@&|^<>]|[=!<>]=) ")
 

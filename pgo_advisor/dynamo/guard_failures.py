@@ -70,7 +70,7 @@ def parse_failure(text: str) -> Failure:
     return Failure(None if against is None or against[1] == "None" else against[1], cause, text)
 
 
-_FRAME = re.compile(r'  File "(.*)", line (\d+), in (.*)')
+_FRAME = re.compile(r'  File "(.*)", line (\d+), in (.*)', re.DOTALL)
 
 
 def _innermost(stack: str) -> tuple[str | None, str | None]:
@@ -146,24 +146,18 @@ def _tensor(rest: str) -> Cause:
     return Cause(kind, source, dim, expected_text, actual)
 
 
-_TYPES = re.compile(
-    r"(?P<name>.*)' to be (?:a tensor type|<class '(?P<expected>.*?)'>)"
-    r"(?:, '? ?but found <class '(?P<actual>.*)'>)?.*",
-    re.DOTALL,
-)
-
-
 def _expected_tensor(rest: str) -> Cause:
     """`TENSOR_MATCH` in guards.cpp; since 2.15 with the type that was expected."""
-    types = _TYPES.fullmatch(rest)
-    if types is None:
+    name, _, types = rest.rpartition("' to be ")
+    if not types.startswith(("a tensor type", "<class '")):
         return Cause(CauseKind.tensor_type)
-    source = _leading_source(types["name"])
-    kind, actual = CauseKind.tensor_type, types["actual"]
+    source = _leading_source(name)
+    wanted, _, met = types.partition("but found <class '")
+    kind, actual = CauseKind.tensor_type, met.rpartition("'>")[0] or None
     if actual == "NoneType":
         kind, actual = CauseKind.none_value, "None"
-    expected = types["expected"]
-    if expected in (None, "torch.Tensor"):
+    expected = wanted.partition("<class '")[2].partition("'>")[0]
+    if expected in ("", "torch.Tensor"):
         expected = "a tensor"
     return Cause(kind, source[0] if source else None, expected=expected, actual=actual)
 

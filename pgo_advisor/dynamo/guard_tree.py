@@ -16,9 +16,10 @@ from pgo_advisor.dynamo.whole_numbers import whole_number
 _LINE = re.compile(r"((?:\| )*)\+- (.*)", re.DOTALL)
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager(?:: source=|$)")
 _LEAF = re.compile(r"([A-Z][A-Z_]+): (.*)", re.DOTALL)
-_CONSTANT = re.compile(r" == (?:(-?\d{1,40})|(-?(?:\d+\.\d*|\d*\.?\d+e[-+]?\d+|inf|nan)))$")
+_NUMBER = re.compile(r"(-?\d{1,40})|-?(?:\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+|inf|nan)")
+_KEYS = ", DispatchKeySet("
 _TENSOR = re.compile(
-    r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\([^)]*\)), (?P<dtype>torch\.\w+), "
+    r", (?P<keys>DispatchKeySet\([^)]*\)), (?P<dtype>torch\.\w+), "
     r"device=(?P<device>[^,]*), requires_grad=(?P<grad>True|False), "
     r"size=\[(?P<size>[^\]]*)\], stride=\[(?P<stride>[^\]]*)\]\)"
 )
@@ -66,6 +67,13 @@ class TensorGuard(NamedTuple):
         return tuple(dim for dim, size in enumerate(self.size) if size is None)
 
 
+def parts_of(same: str) -> list[str]:
+    """The class, the dispatch keys, dtype, device, requires_grad and rank that `same` is made of."""
+    class_, _, rest = same.partition(_KEYS)
+    keys, _, others = rest.partition("), ")
+    return [class_, f"DispatchKeySet({keys})", *others.split(", ")]
+
+
 class GuardTree(NamedTuple):
     leaves: list[Leaf]
     tensors: list[TensorGuard]
@@ -103,9 +111,11 @@ def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
     elif kind in _SHAPE_GUARDS:
         tree.shape_guards.append((guard, comment))
     elif kind == "TENSOR_MATCH":
-        if match := _TENSOR.search(guard):
+        start = guard.rfind(_KEYS)
+        if match := _TENSOR.match(guard, max(0, start)):
             sizes = match["size"].split(", ") if match["size"] else []
-            same = (match["type"], match["keys"], match["dtype"], match["device"], match["grad"])
+            class_ = guard[:start].rpartition(", ")[2]
+            same = (class_, match["keys"], match["dtype"], match["device"], match["grad"])
             size = tuple(whole_number(text) for text in sizes)
             tree.tensors.append(TensorGuard(source, size, f"{', '.join(same)}, {len(sizes)} dims"))
     elif mark := _MARK.search(guard):
@@ -114,8 +124,9 @@ def _add_leaf(tree: GuardTree, kind: str, source: str, body: str) -> None:
         marked = frozenset(number for number in numbers if number is not None)
         tree.marks.setdefault(source, {})[mark[1]] = marked
     elif kind not in _NOT_COMPARED:
-        if kind == "EQUALS_MATCH" and (number := _CONSTANT.search(guard)):
-            tree.numbers[source] = int(number[1]) if number[1] else float(number[2])
+        value = guard.rpartition(" == ")[2]
+        if kind == "EQUALS_MATCH" and (number := _NUMBER.fullmatch(value)):
+            tree.numbers[source] = int(value) if number[1] else float(value)
         elif kind in _BOOLS:
             tree.leaves.append(Leaf("BOOL_MATCH", source, _BOOLS[kind]))
         elif kind in _PREDICATES:

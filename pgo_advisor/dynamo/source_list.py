@@ -270,7 +270,6 @@ def _escape(found: re.Match[str]) -> str:
 
 
 _DIM_SUFFIX = re.compile(r"^(.+):(\d{1,18})$")
-_compile = lru_cache(maxsize=10_000)(re.compile)
 
 
 def entries_of(value: str) -> list[str]:
@@ -292,19 +291,4 @@ def parse(value: str, release: TorchRelease | None) -> tuple[tuple[str, int | No
         if suffixes and (suffix := _DIM_SUFFIX.match(text))
         else (text, None)
         for text in texts
-    )
-
-
-def matches(value: str, release: TorchRelease | None, source: str, dim: int | None = None) -> bool:
-    """Whether PyTorch, given this value, makes the source, or that dim of it, dynamic.
-
-    Without `dim`: whether any entry is about the source, as PyTorch asks for an int. None reads
-    as 2.13 does. Raises re.error where PyTorch dies of an entry. A value that `encode` did not
-    make may hold a pattern that takes exponential time.
-    """
-    regexes = release is None or release.has(Capability.LIST_REGEX)
-    return any(
-        dim is None or entry_dim is None or entry_dim == dim
-        for pattern, entry_dim in parse(value, release)
-        if pattern == source or (regexes and _compile(pattern).match(source))
     )

@@ -7,11 +7,11 @@ graph the recorded inputs show.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.guard_tree import parts_of
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.frames import Call, Frame
 from pgo_advisor.replay.guarding import SIZE_CAUSES
@@ -37,7 +37,6 @@ _TENSOR_PARTS = (
     CauseKind.tensor_device,
     CauseKind.tensor_requires_grad,
 )
-_SPLIT_TENSOR = re.compile(r", (?![^(]*\))")
 _SYMBOLIC = {
     CauseKind.symbolic_range,
     CauseKind.symbolic_relation,
@@ -179,7 +178,7 @@ def _differences(graph: Call, call: Call) -> Iterable[Seen]:
 
 def _structural(guard: str, source: str, old: str, new: str) -> Iterator[Seen]:
     if guard == "TENSOR_MATCH":
-        parts = zip(_TENSOR_PARTS, _SPLIT_TENSOR.split(old), _SPLIT_TENSOR.split(new), strict=False)
+        parts = zip(_TENSOR_PARTS, parts_of(old), parts_of(new), strict=False)
         changed = [(kind, before, after) for kind, before, after in parts if before != after]
         # dispatch keys follow from the dtype, the device and requires_grad
         others = [part for part in changed if part[0] is not CauseKind.tensor_dispatch_keys]

@@ -24,7 +24,7 @@ _RECORD = re.compile(
     rb"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\n]{0,4096}?\.py:\d+\] \{", re.MULTILINE
 )
 _RANK = re.compile(r"(?:^|_)rank_?(\d{1,7})(?:_|\.|$)")
-_CODE_STATE = re.compile(r"code_state_(?P<job>.*)[_:](?P<rank>None|\d{1,7})[_:].*\.pkl", re.DOTALL)
+_CODE_STATE = re.compile(r"code_state_(?P<job>.*)[_:](?P<rank>None|\d{1,7})[_:]", re.DOTALL)
 _TRACE_NAME = "dedicated_log_torch_trace_"
 """Of logs in a TORCH_TRACE directory: `torch/_logging/_internal.py`, `LazyTraceHandler`."""
 _OF_ONE_PROCESS = re.compile(r"rank_?\d+|\d+|log_\d+")
@@ -242,7 +242,7 @@ def _found(kind: Kind, path: Path, shown: Path, root: Path) -> Found:
     rank, own_job = _rank(shown.name), []
     if rank is None and shown.parent != root:
         rank = _rank(shown.parent.name)
-    if state := _CODE_STATE.fullmatch(shown.name):
+    if shown.suffix == ".pkl" and (state := _CODE_STATE.match(shown.name)):
         rank = None if state["rank"] == "None" else int(state["rank"])
         own_job = [state["job"]]
     below = shown if kind in {"tlparse", "tlparse-parts"} else shown.parent

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pgo_advisor.dynamo.whole_numbers import whole_number
+from pgo_advisor.dynamo.sources import whole_number
 
 PGO_ARTIFACTS = frozenset(
     {
@@ -24,10 +24,11 @@ PGO_ARTIFACTS = frozenset(
 
 _CODE = re.compile(r"(?:hash\(([0-9a-fA-F]{1,8}|[^()]{0,400})\))?(.+):(\d{1,18}):([^:]*):")
 _ENTRY = re.compile(
-    r"  (?P<source>.*): (?:tensor size=\[(?P<size>[^\]]*)\] stride=\[(?P<stride>[^\]]*)\]"
+    r": (?:tensor size=\[(?P<size>[^\]]*)\] stride=\[(?P<stride>[^\]]*)\]"
     r"|scalar (?P<scalar>.*)|(?P<dynamic>fully dynamic scalar or tensor)|(?P<unusual>unusual .*))",
     re.DOTALL,
 )
+_ENTRY_BEGINS = (": tensor size=[", ": scalar ", ": fully dynamic ", ": unusual ")
 
 
 def parse_pgo_text(text: str) -> list[dict[str, Any]]:
@@ -35,9 +36,10 @@ def parse_pgo_text(text: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     code: dict[str, Any] | None = None
     for line in text.split("\n"):
-        if match := _ENTRY.fullmatch(line):
+        start = max(map(line.rfind, _ENTRY_BEGINS)) if line.startswith("  ") else -1
+        if start >= 0 and (match := _ENTRY.fullmatch(line, start)):
             if code is not None:
-                rows.append({**code, **_entry(match)})
+                rows.append({**code, "source": line[2:start], **_entry(match)})
         elif match := _CODE.fullmatch(line):
             code = {
                 "file_hash": match[1],
@@ -57,7 +59,7 @@ def is_pgo_text(text: str) -> bool:
 
 
 def _entry(match: re.Match[str]) -> dict[str, Any]:
-    entry: dict[str, Any] = {"source": match["source"]}
+    entry: dict[str, Any] = {}
     if match["size"] is not None:
         sizes = [size.strip() for size in match["size"].split(",") if size.strip()]
         entry["kind"] = "tensor"

@@ -18,13 +18,12 @@ from pgo_advisor.ingest.trace.settings import settings_of
 from pgo_advisor.ingest.trace.stacks import Callers, Strings, UserFrame
 from pgo_advisor.ingest.trace.structure import differing_guards
 
-_RANGE = re.compile(r"(?:VR)?\[\s*([^,\]]+),\s*([^,\]]+)\]")
 _MAX_HELD = 64
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
 _GRAPH_BREAK = re.compile(
     r"Graph [Bb]reak(?: Reason)?:\s*(?:Encountered graph break when attempting to trace [^\n]*\s*)?(.*)"
 )
-_BREAK_PLACE = re.compile(r"Graph [Bb]reak(?: \([^)\n]*\))? in user code at (.*):(\d{1,18})")
+_BREAK_PLACE = re.compile(r"(.*):(\d{1,18})")
 
 
 @dataclass
@@ -154,14 +153,14 @@ def _compile_row(
 
 def _symbols(attempt: Attempt, strings: Strings) -> Iterable[Row]:
     for symbol in attempt.symbols:
-        bounds = _RANGE.search(symbol.vr)
+        lower, _, upper = symbol.vr.partition("[")[2].partition("]")[0].partition(",")
         yield {
             "symbol": symbol.symbol,
             "name": symbol.source,
             **named_property(symbol.source, symbol.symbol),
             "value": symbol.val,
-            "lower": bounds and bounds[1].strip(),
-            "upper": bounds and bounds[2].strip(),
+            "lower": lower.strip() or None,
+            "upper": upper.strip() or None,
             **_user(strings.innermost(symbol.user_stack)),
         }
 
@@ -201,7 +200,8 @@ def _specializations(attempt: Attempt, strings: Strings) -> Iterable[Row]:
 
 def break_row(text: str) -> Row:
     """A row of the table graph_breaks, but for its keys, from PyTorch's text."""
-    place, reason = _BREAK_PLACE.search(text), _GRAPH_BREAK.search(text, text.find("\n"))
+    place = _BREAK_PLACE.match(text.partition(" in user code at ")[2])
+    reason = _GRAPH_BREAK.search(text, text.find("\n"))
     return {
         "reason": reason[1] if reason else text.partition("\n")[0],
         "user_file": place and place[1],

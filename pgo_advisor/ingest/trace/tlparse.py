@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from packaging.version import Version
 
+from pgo_advisor.dynamo.sources import whole_number
 from pgo_advisor.errors import TlparseError
 
 OLDEST = Version("0.3.45")
@@ -46,7 +47,7 @@ def find_tlparse() -> Path:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise TlparseError(f"{name} could not be run ({_why(error)}); {_INSTALL}") from error
-    match = re.search(r"\d+\.\d+\.\d+", answer.stdout)
+    match = re.search(r"\d{1,9}\.\d{1,9}\.\d{1,9}", answer.stdout)
     if answer.returncode or not match:
         raise TlparseError(f"{name} did not tell its version; {_INSTALL}")
     if Version(match[0]) < OLDEST:
@@ -125,17 +126,17 @@ def _first_error(messages: str) -> str:
 def _lost(messages: str) -> Counter[str]:
     """What the line `Stats { ok: 142, fail_json: 1 }` counts as not read."""
     lost: Counter[str] = Counter()
-    if stats := re.search(r"Stats \{(.*?)\}", messages):
-        counts = dict(re.findall(r"(\w+): (\d+)", stats[1]))
-        for name, meaning in {
-            "fail_glog": "lines are no records",
-            "fail_json": "records are no JSON",
-            "fail_payload_md5": "payloads do not match their checksum",
-            "fail_json_serialization": "records could not be passed on",
-            "fail_parser": "records could not be parsed",
-            "fail_dynamo_guards_json": "guard lists are no JSON",
-            "other_rank": "records are of another rank",
-            "fail_key_conflict": "records have a key of tlparse's own",
-        }.items():
-            lost[meaning] += int(counts.get(name, 0))
+    stats = messages.partition("Stats {")[2].partition("}")[0]
+    counts = dict(part.strip().partition(": ")[::2] for part in stats.split(","))
+    for name, meaning in {
+        "fail_glog": "lines are no records",
+        "fail_json": "records are no JSON",
+        "fail_payload_md5": "payloads do not match their checksum",
+        "fail_json_serialization": "records could not be passed on",
+        "fail_parser": "records could not be parsed",
+        "fail_dynamo_guards_json": "guard lists are no JSON",
+        "other_rank": "records are of another rank",
+        "fail_key_conflict": "records have a key of tlparse's own",
+    }.items():
+        lost[meaning] += whole_number(counts.get(name, "")) or 0
     return +lost
