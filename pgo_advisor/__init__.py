@@ -33,7 +33,7 @@ _HOMES = {
     "PgoAdvisorError": "errors",
     "TlparseError": "errors",
     "Tables": "tables",
-    "recording": "in_process",
+    "recording": "run.in_process",
 }
 
 

@@ -168,7 +168,9 @@ class Analysis:
         """The marks as changes to the source files, see `pgo_advisor.patch.make_patch`."""
         from pgo_advisor.patch import make_patch
 
-        return make_patch(self, root=root, maps=maps, bounds=bounds)
+        return make_patch(
+            self.frames, self.advice, self.tables, root=root, maps=maps, bounds=bounds
+        )
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """The report for a terminal."""

@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -24,7 +25,7 @@ from pgo_advisor.cli import main
 from pgo_advisor.dynamo.source_list import encode
 from pgo_advisor.dynamo.sources import SourceDim, parse, python_expression
 from pgo_advisor.errors import OutputError
-from pgo_advisor.patch import Outcome, Patch, PathMap, make_patch
+from pgo_advisor.patch import Patch, PathMap, SiteOutcome, make_patch
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.repository import write
 from pgo_advisor.patch.source_file import SourceFile
@@ -129,8 +130,12 @@ def analysis_of(
     )  # fmt: skip
 
 
-def patch_of(path: Path, **options: object) -> Patch:
-    return make_patch(analysis_of(path), root=path.parent, **options)  # type: ignore[arg-type]
+def patched(analysis: Analysis, **options: Any) -> Patch:
+    return make_patch(analysis.frames, analysis.advice, analysis.tables, **options)
+
+
+def patch_of(path: Path, **options: Any) -> Patch:
+    return patched(analysis_of(path), root=path.parent, **options)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,16 +144,16 @@ def test_shape(name: str, tmp_path: Path) -> None:
     shutil.copy(SHAPES / f"{name}.py", path)
     before = path.read_text()
     traced = analysis_of(path)
-    patch = make_patch(traced, root=tmp_path)
+    patch = patched(traced, root=tmp_path)
     write(patch.files, allow_dirty=True)
     assert path.read_text() == (SHAPES / f"{name}.expected.py").read_text()
     if refused := re.search("# refused: (.*)", before):
         assert any(refused[1] in reason for site in patch.sites for reason in site.reasons)
     # the trace of the file as it was: nothing is left to do
-    again = make_patch(traced, root=tmp_path)
+    again = patched(traced, root=tmp_path)
     assert not again.files
     if patch.files:
-        assert Outcome.present in {site.outcome for site in again.sites}
+        assert SiteOutcome.present in {site.outcome for site in again.sites}
     # and that of a run of the patched file
     assert not patch_of(path).files
 
@@ -252,7 +257,7 @@ def test_write_and_git_apply_give_the_same_bytes(
     traced = tmp_path / "m.txt"
     traced.write_text(text)
     path.write_bytes(encode_(text))  # type: ignore[operator]
-    patch = make_patch(analysis_of(traced, recorded=path), root=tmp_path)
+    patch = patched(analysis_of(traced, recorded=path), root=tmp_path)
     apply(tmp_path, patch.diff)
     applied = path.read_bytes()
     assert applied == encode_(expected)  # type: ignore[operator]
@@ -271,16 +276,16 @@ def test_a_file_that_changed_is_found_by_its_text(tmp_path: Path) -> None:
     path = shape(tmp_path)
     known = path.read_bytes()
     path.write_bytes(known.replace(b"import torch\n", b"import torch\n\nVERSION = 1\n"))
-    patch = make_patch(analysis_of(path, known=known), root=tmp_path)
+    patch = patched(analysis_of(path, known=known), root=tmp_path)
     assert [(site.line, site.found_line) for site in patch.sites] == [(8, 10)]
-    assert patch.sites[0].outcome is Outcome.marked
+    assert patch.sites[0].outcome is SiteOutcome.marked
 
 
 def test_a_statement_that_is_there_twice_is_refused_once_the_file_changed(tmp_path: Path) -> None:
     path = shape(tmp_path)
     known = path.read_bytes()
     path.write_bytes(known + known.splitlines()[-1] + b"\n")
-    patch = make_patch(analysis_of(path, known=known), root=tmp_path)
+    patch = patched(analysis_of(path, known=known), root=tmp_path)
     assert not patch.files
     assert "2 times" in patch.sites[0].reasons[0]
 
@@ -289,7 +294,7 @@ def test_a_statement_that_is_gone_is_refused(tmp_path: Path) -> None:
     path = shape(tmp_path)
     known = path.read_bytes()
     path.write_bytes(known.replace(b"f(torch.randn(4))", b"f(torch.randn(8))"))
-    patch = make_patch(analysis_of(path, known=known), root=tmp_path)
+    patch = patched(analysis_of(path, known=known), root=tmp_path)
     assert not patch.files
     assert "no longer has this line" in patch.sites[0].reasons[0]
 
@@ -297,13 +302,13 @@ def test_a_statement_that_is_gone_is_refused(tmp_path: Path) -> None:
 def test_sources_of_another_machine(tmp_path: Path) -> None:
     path = shape(tmp_path)
     traced = analysis_of(path, recorded=Path("/srv/train/m.py"))
-    patch = make_patch(traced, root=tmp_path)
+    patch = patched(traced, root=tmp_path)
     assert not patch.files
     assert (
         "/srv/train/m.py cannot be read" in patch.sites[0].reasons[0]
         or "outside" in patch.sites[0].reasons[0]
     )
-    patch = make_patch(traced, root=tmp_path, maps=[PathMap("/srv/train", tmp_path)])
+    patch = patched(traced, root=tmp_path, maps=[PathMap("/srv/train", tmp_path)])
     assert [file.name for file in patch.files] == ["m.py"]
 
 
@@ -311,9 +316,9 @@ def test_sources_of_another_machine(tmp_path: Path) -> None:
 def test_files_that_are_not_to_be_changed(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "root").mkdir(exist_ok=True)
-    patch = make_patch(analysis_of(shape(tmp_path / folder)), root=tmp_path / "root")
+    patch = patched(analysis_of(shape(tmp_path / folder)), root=tmp_path / "root")
     assert not patch.files
-    assert patch.sites[0].outcome is Outcome.refused
+    assert patch.sites[0].outcome is SiteOutcome.refused
 
 
 def test_write_keeps_permissions_and_uncommitted_changes(tmp_path: Path) -> None:
@@ -344,7 +349,7 @@ def test_a_call_that_a_library_makes_is_none_of_the_users(tmp_path: Path) -> Non
     frame = traced.frames[0]
     site = CallSite(str(path), 8, frame.call_sites[0].code, "/lib/site-packages/trainer.py")
     object.__setattr__(frame, "call_sites", (site,))
-    patch = make_patch(traced, root=tmp_path)
+    patch = patched(traced, root=tmp_path)
     assert not patch.files
     assert "trainer.py" in patch.sites[0].reasons[0]
 
@@ -385,7 +390,7 @@ def test_recorded_programs(
 ) -> None:
     shutil.copy(SCENARIOS / f"{name}.py", tmp_path)
     made = analysis("2.13.0", name).patch(root=tmp_path, maps=[PathMap("/home/user/app", tmp_path)])
-    assert {site.outcome for site in made.sites} == {Outcome.marked}
+    assert {site.outcome for site in made.sites} == {SiteOutcome.marked}
     for site in made.sites:
         assert list(site.statements) == statements
 
@@ -404,10 +409,10 @@ def test_the_command(trace: Trace, tmp_path: Path) -> None:
     assert result.exit_code == 0
     apply(tmp_path, result.stdout_bytes)
     assert "marked: " in result.stderr
-    patched = (tmp_path / "s01_batch_dim.py").read_bytes()
+    changed = (tmp_path / "s01_batch_dim.py").read_bytes()
     shutil.copy(SCENARIOS / "s01_batch_dim.py", tmp_path)
     assert CliRunner().invoke(main, [*arguments, "--write"]).stdout == ""
-    assert (tmp_path / "s01_batch_dim.py").read_bytes() == patched
+    assert (tmp_path / "s01_batch_dim.py").read_bytes() == changed
     assert CliRunner().invoke(main, [*arguments, "--bounds", "9:3"]).exit_code == 2
     again = CliRunner().invoke(main, arguments)
     assert (again.stdout, "already marked: " in again.stderr) == ("", True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pgo_advisor.patch.marks import patched
+from pgo_advisor.patch.repository import refusal
 from pgo_advisor.patch.source_file import SourceFile
 
 
@@ -58,6 +59,16 @@ class Files:
         if isinstance(found, str):
             raise NotFound(found)
         return found
+
+    def changeable(self, recorded: str) -> SourceFile:
+        """The same, of a file that may be changed. Raises NotFound."""
+        if reason := refusal(self.path(recorded), self._root):
+            raise NotFound(reason)
+        return self.source(recorded)
+
+    def name(self, source: SourceFile) -> str:
+        """The file's path from the root, with slashes."""
+        return source.path.relative_to(self._root).as_posix()
 
     def is_traced(self, recorded: str, source: SourceFile) -> bool | None:
         """Whether the file is still the one that was traced; None if the trace does not tell."""

@@ -12,7 +12,7 @@ from pgo_advisor.patch.diff import unified
 from pgo_advisor.report import Advice
 
 
-class Outcome(str, Enum):
+class SiteOutcome(str, Enum):
     """What became of a call site."""
 
     marked = "marked"
@@ -33,7 +33,7 @@ class Site:
     file: str
     line: int
     code: str | None
-    outcome: Outcome
+    outcome: SiteOutcome
     reasons: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     path: Path | None = None

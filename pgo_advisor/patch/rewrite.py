@@ -18,8 +18,8 @@ from pgo_advisor.report import Advice, Remedy
 
 
 @dataclass(frozen=True)
-class Want:
-    """An input to be marked at a call; `condition` as `Recorded.condition` has it, `bounds` min and max."""
+class WantedMark:
+    """An input to be marked at a call; `condition` as `FrameInputs.condition` has it; `bounds`: min, max."""
 
     advice: Advice
     bound: Bound
@@ -42,22 +42,22 @@ class Rewrite:
 class _Target:
     """The expression to mark. `needs`: the argument that has to get a name for it."""
 
-    want: Want
+    want: WantedMark
     text: str
     needs: cst.Arg | None
     condition: str | None
 
 
 def rewrite(
-    source: SourceFile, call: cst.Call, wants: Sequence[Want], told: Parameters | None
+    source: SourceFile, call: cst.Call, wants: Sequence[WantedMark], parameters: Parameters | None
 ) -> Rewrite:
-    """The marks for a call of a function with the parameters `told`.
+    """The marks for a call of a function with these `parameters`.
 
     Raises NoPlace if none can stand before it; why a single one cannot becomes a reason.
     """
     result = Rewrite()
     place = place_of(source, call)
-    names = _Names(source, call, told)
+    names = _Names(source, call, parameters)
     targets = _targets(source, place, call, wants, names, result)
     marks = existing(source, place.statement)
     targets = [target for target in targets if not _is_present(target, marks, result)]
@@ -99,10 +99,10 @@ def unmarked(advice: Advice, reason: NoArgument) -> str:
 class _Names:
     """What torch is called, and names for arguments: the parameter's own if it is free."""
 
-    def __init__(self, source: SourceFile, call: cst.Call, told: Parameters | None) -> None:
+    def __init__(self, source: SourceFile, call: cst.Call, parameters: Parameters | None) -> None:
         self.torch = torch_name(source, call) or "torch"
         self._used = used_names(source, call)
-        self._positional = positional_names(call, told)
+        self._positional = positional_names(call, parameters)
         self._own: dict[int, str] = {}
 
     def give(self, argument: cst.Arg, wish: str) -> str:
@@ -124,7 +124,7 @@ def _targets(
     source: SourceFile,
     place: Place,
     call: cst.Call,
-    wants: Iterable[Want],
+    wants: Iterable[WantedMark],
     names: _Names,
     result: Rewrite,
 ) -> list[_Target]:
@@ -145,7 +145,7 @@ def _targets(
     )
 
 
-def _target(source: SourceFile, statement: cst.CSTNode, want: Want, names: _Names) -> _Target:
+def _target(source: SourceFile, statement: cst.CSTNode, want: WantedMark, names: _Names) -> _Target:
     bound = want.bound
     value = bound.argument.value
     if bound.unpacked is None:
@@ -173,7 +173,7 @@ def _target(source: SourceFile, statement: cst.CSTNode, want: Want, names: _Name
 
 
 def _of(
-    want: Want, torch: str, text: str, needs: cst.Arg | None, condition: str | None = None
+    want: WantedMark, torch: str, text: str, needs: cst.Arg | None, condition: str | None = None
 ) -> _Target:
     if want.condition:
         own = want.condition.format(text, torch)
@@ -263,7 +263,7 @@ def _in_class(source: SourceFile, call: cst.Call) -> bool:
     return False
 
 
-def _firm(targets: Sequence[_Target], wants: Sequence[Want]) -> set[SourceDim]:
+def _firm(targets: Sequence[_Target], wants: Sequence[WantedMark]) -> set[SourceDim]:
     """Pairs that may have mark_dynamic: all that the code requires to equal them have a mark, too."""
     marked = {target.want.advice.pair for target in targets}
     return {

@@ -11,7 +11,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer
 
-from pgo_advisor.patch.result import Outcome, Patch, Site
+from pgo_advisor.patch.result import Patch, Site, SiteOutcome
 from pgo_advisor.render.markdown_text import code, fenced
 from pgo_advisor.render.templates import environment
 from pgo_advisor.render.text import count, one_line, visible
@@ -23,7 +23,7 @@ def render_sites(patch: Patch) -> str:
 
 
 def _lines(patch: Patch) -> Iterator[str]:
-    for outcome in Outcome:
+    for outcome in SiteOutcome:
         for site in patch.sites:
             if site.outcome is outcome:
                 yield from _site(site)
@@ -31,11 +31,11 @@ def _lines(patch: Patch) -> Iterator[str]:
         place = advice.pair.words
         entry = f"; list entry {advice.list_entry}" if advice.list_entry else ""
         yield one_line(f"not to be marked: {place}: {advice.why_remedy}{entry}", 600)
-    marked = sum(site.outcome is Outcome.marked for site in patch.sites)
+    marked = sum(site.outcome is SiteOutcome.marked for site in patch.sites)
     yield (
         f"{count(marked, 'call site')} marked in {count(len(patch.files), 'file')}, "
-        f"{sum(site.outcome is Outcome.present for site in patch.sites)} marked already, "
-        f"{sum(site.outcome is Outcome.refused for site in patch.sites)} not marked"
+        f"{sum(site.outcome is SiteOutcome.present for site in patch.sites)} marked already, "
+        f"{sum(site.outcome is SiteOutcome.refused for site in patch.sites)} not marked"
     )
     yield from (one_line(f"note: {note}", 600) for note in patch.notes)
 
@@ -86,7 +86,7 @@ def markdown_section(patch: Patch, repo_url: str | None = None) -> str:
     """The same for a comment."""
     parts = []
     for site in patch.sites:
-        if site.outcome is Outcome.marked and site.path is not None:
+        if site.outcome is SiteOutcome.marked and site.path is not None:
             place = code(f"{site.path.name}:{site.found_line}", 120)
             link = link_to(site, patch, repo_url)
             parts.append(f"[{place}]({link})\n\n" if link else f"{place}\n\n")

@@ -12,6 +12,7 @@ from typing import Protocol
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.dynamo.source_list import entries_of
 from pgo_advisor.measured import Way
+from pgo_advisor.patch import make_patch
 from pgo_advisor.patch.mirror import Mirror
 from pgo_advisor.patch.result import Patch, Site
 from pgo_advisor.report import Advice
@@ -102,8 +103,8 @@ class Marks:
 
     def run(self, items: Sequence[str], label: str) -> Trial:
         advice = tuple(self.marks[item] for item in items if item in self.marks)
-        advised = replace(self._analysis.advised, advice=advice)
-        patch = replace(self._analysis, advised=advised).patch(root=self.patch.root)
+        analysis = self._analysis
+        patch = make_patch(analysis.frames, advice, analysis.tables, root=self.patch.root)
         variables = _variable([item for item in items if item not in self.marks])
         with self._mirror.copy(patch.files):
             variables |= self._mirror.variables(patch.files)

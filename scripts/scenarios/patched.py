@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import pgo_advisor
-from pgo_advisor.patch import Outcome
+from pgo_advisor.patch import SiteOutcome
 from pgo_advisor.patch.repository import write
 from scripts.scenarios.run import run
 
@@ -83,7 +83,7 @@ def patched(python: str, program: Path) -> dict[str, object] | None:
                 for site in made.sites
                 for reason in site.reasons
             ],
-            "marked": sum(site.outcome is Outcome.marked for site in made.sites),
+            "marked": sum(site.outcome is SiteOutcome.marked for site in made.sites),
         }
 
 
