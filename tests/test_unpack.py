@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
+import os
 import shutil
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pyarrow
 import pytest
-from conftest import TRACES, Trace
+from conftest import TESTS, TRACES, Trace
 
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.job import Ingested, ingest
 from pgo_advisor.ingest.limits import Limits
+from pgo_advisor.ingest.locate import archives
 from pgo_advisor.ingest.trace import tlparse
 
 
@@ -120,6 +125,21 @@ def test_a_log_beside_its_gzip_counts_once(trace: Trace, tmp_path: Path) -> None
     assert any("a copy of" in loss for loss in read.losses)
 
 
+def _no_space(*arguments: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+ATTACKS = TESTS / "fixtures" / "attacks"
+
+
+@pytest.mark.parametrize("name", ["empty_name.zip", "pax.tar"])
+def test_found_archives(trace: Trace, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="1 member was left out"):
+        ingest([ATTACKS / name])
+    log = trace("2.13.0", "s01_batch_dim")
+    assert len(ingest([ATTACKS / name, log]).tables.compiles) == 2
+
+
 class TestHostileArchives:
     @pytest.fixture(autouse=True)
     def in_own_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +217,100 @@ class TestHostileArchives:
         read = ingest([tmp_path], limits=Limits(bytes=2 * len(log) + 100))
         assert len(read.tables.compiles) == 4
         assert any("unpacks to more than" in loss for loss in read.losses)
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            gzip.compress(b"") * 101,
+            bz2.compress(b"") * 101,
+            lzma.compress(b"") * 101,
+            tar(**{str(number): b"" for number in range(101)}),
+            tar(**{f"{number}/": b"" for number in range(101)}),
+            gzip.compress(tar(**{str(number): b"" for number in range(101)})),
+        ],
+        ids=["gzip", "bzip2", "xz", "tar", "directories", "tar.gz"],
+    )
+    def test_headers_without_content(self, trace: Trace, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "a").write_bytes(content)
+        log = gzip.compress(trace("2.13.0", "s01_batch_dim").read_bytes())
+        (tmp_path / "b.gz").write_bytes(log)
+        read = ingest([tmp_path], limits=Limits(members=100))
+        assert len(read.tables.compiles) == 2
+        assert any("more than 100 members" in loss for loss in read.losses)
+
+    @pytest.mark.parametrize("way", ["plain", "end in the comment", "zip64"])
+    def test_a_zip_with_a_huge_directory(self, tmp_path: Path, way: str) -> None:
+        header = b"PK\3\4" + bytes(26)
+        entry = b"PK\1\2" + bytes(42)
+        directory = entry * 1000
+        size, at = len(directory), len(header)
+        content = header + directory
+        if way == "zip64":
+            content += struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1000, 1000, size, at)
+            content += struct.pack("<4sLQL", b"PK\6\7", 0, at + size, 1)
+            size = at = 0xFFFFFFFF
+        comment = b"PK\5\6" if way == "end in the comment" else b""
+        end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1000, 1000, size, at, len(comment))
+        (tmp_path / "a.zip").write_bytes(content + end + comment)
+        with pytest.raises(InputError, match=r"too large|not a zip file"):
+            ingest([tmp_path / "a.zip"], limits=Limits(members=100))
+
+    @pytest.mark.parametrize("name", ["path", "GNU.sparse.map", "size"])
+    @pytest.mark.parametrize("value", ["", "x", "-1", "1,x", "1" * 400_000])
+    def test_damaged_extended_headers(
+        self, trace: Trace, tmp_path: Path, name: str, value: str
+    ) -> None:
+        log = trace("2.13.0", "s01_batch_dim").read_bytes()
+        with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+            for file, headers in (("x", {name: value}), ("log", {})):
+                info = tarfile.TarInfo(file)
+                info.pax_headers = headers
+                info.size = len(log)
+                archive.addfile(info, io.BytesIO(log))
+        shutil.copy(trace("2.13.0", "s02_batch_and_seq"), tmp_path / "b.log")
+        assert len(ingest([tmp_path]).tables.compiles) in (3, 3 + 2)
+
+    def test_digits_as_an_extended_header(self, trace: Trace, tmp_path: Path) -> None:
+        header = tarfile.TarInfo("x")
+        header.type, header.size = tarfile.XHDTYPE, 1 << 20
+        (tmp_path / "a.tar").write_bytes(
+            header.tobuf()
+            + b"1" * header.size
+            + tar(log=trace("2.13.0", "s01_batch_dim").read_bytes())
+        )
+        assert len(ingest([tmp_path / "a.tar"]).tables.compiles) == 2
+
+    def test_a_long_name_in_a_gzip(self, trace: Trace, tmp_path: Path) -> None:
+        packed = gzip.compress(trace("2.13.0", "s01_batch_dim").read_bytes())
+        name = b"x" * 10_000_000 + b"\0"
+        (tmp_path / "a.gz").write_bytes(packed[:3] + b"\x08" + packed[4:10] + name + packed[10:])
+        read = ingest([tmp_path / "a.gz"])
+        assert (len(read.tables.compiles), read.losses) == (2, ())
+
+    def test_an_xz_that_wants_much_memory(self, tmp_path: Path) -> None:
+        content = bytearray(lzma.compress(b"hello"))
+        content[16] = 38  # the size of the dictionary: 2 GiB
+        content[20:24] = zlib.crc32(content[12:20]).to_bytes(4, "little")
+        (tmp_path / "a.xz").write_bytes(content)
+        with pytest.raises(InputError, match=r"(?i)memory"):
+            ingest([tmp_path / "a.xz"])
+
+    def test_a_member_of_a_zip_that_is_damaged(self, trace: Trace, tmp_path: Path) -> None:
+        log = trace("2.13.0", "s01_batch_dim").read_bytes()
+        content = bytearray(zipped(a=b"x" * 1000 + bytes(1000), b=log))
+        content[31:40] = b"\xff" * 9
+        (tmp_path / "a.zip").write_bytes(content)
+        read = ingest([tmp_path / "a.zip"])
+        assert len(read.tables.compiles) == 2
+        assert any("1 member was left out: it cannot be read" in loss for loss in read.losses)
+
+    def test_a_full_disk(
+        self, trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "a.gz").write_bytes(gzip.compress(b"x" * 100_000))
+        monkeypatch.setattr(archives, "_write", _no_space)
+        with pytest.raises(InputError, match=r"a\.gz cannot be unpacked: No space left"):
+            ingest([tmp_path / "a.gz"])
 
     def test_too_many_members(self, tmp_path: Path) -> None:
         (tmp_path / "a.zip").write_bytes(zipped(**{str(number): b"" for number in range(101)}))

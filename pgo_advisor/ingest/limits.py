@@ -14,12 +14,13 @@ TLPARSE_TIMEOUT = 1800.0
 class Limits:
     """What the archives of one analysis may unpack to, together; nested ones count on every level.
 
-    `ratio` bounds how many times larger than its file one archive may become, once that is more than
-    64 MiB: trace logs compress 10 to 60 times, the best bomb in gzip 1,032 times.
+    `members` counts all that has a header: files, directories, links, the streams of a gzip file. `ratio`
+    bounds how many times larger than its file one archive may become, once that is more than 64 MiB: trace
+    logs compress 10 to 60 times, the best bomb in gzip 1,032 times.
     """
 
     bytes: int = 8 * GIB
-    members: int = 100_000
+    members: int = 20_000
     ratio: int = 500
 
     @classmethod

@@ -8,14 +8,12 @@ owner or link of it reaches the disk.
 from __future__ import annotations
 
 import bz2
-import gzip
 import io
 import lzma
 import os
 import re
+import shutil
 import stat
-import struct
-import tarfile
 import zipfile
 import zlib
 from collections import Counter
@@ -26,26 +24,20 @@ from typing import IO, Any
 
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.limits import GIB, Limits
+from pgo_advisor.ingest.locate.tar import NO_FILE, Damaged, Members, Stream, is_tar, tar_members
 
-_CHUNK = 1 << 16
+_PIECE = 1 << 14
 _STEP = 1 << 13
-_NO_FILE = "links and devices are not unpacked"
-_MAX_HEADER = 1 << 20
-_MAX_DIRECTORY = 64 << 20
+_MAX_REASONS = 5
+_MAX_XZ_MEMORY = 128 << 20
+"""Bytes; `xz -9` takes 65 MiB."""
+_DIRECTORY_ENTRY = 160
+"""Bytes of a zip's directory for one member: 46 and the name."""
 _SUFFIXES = {".gz", ".zst", ".zstd", ".xz", ".bz2", ".tgz", ".txz", ".tbz", ".tbz2", ".tzst"}
 
 
-_Count = Callable[[int], None]
-_Open = Callable[[], Any]
-_Members = Iterator[tuple[str, _Open | str]]
-"""Names, each with what opens it, or why it is left out."""
-
-
-class _Damaged(Exception):
-    """The archive ends early or is damaged; what came before was unpacked."""
-
-
-_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)
+class _Unreadable(Exception):
+    """One member is damaged; the others may be in order."""
 
 
 def packing(head: bytes) -> str | None:
@@ -53,7 +45,7 @@ def packing(head: bytes) -> str | None:
     for magic, name in _MAGIC.items():
         if head.startswith(magic):
             return name
-    return "tar" if head[257:262] == b"ustar" else None
+    return "tar" if is_tar(head) else None
 
 
 class Unpacker:
@@ -62,107 +54,118 @@ class Unpacker:
     def __init__(self, directory: Path, limits: Limits) -> None:
         self._directory = directory
         self._limits = limits
-        self._bytes = self._members = self._archives = 0
+        self._bytes, self._members = limits.bytes, limits.members
+        self._archives = 0
         self._done: dict[Path, Path] = {}
         self.losses: list[str] = []
 
     def unpack(self, path: Path, kind: str, shown: Path) -> Path:
         """The directory with the contents of the packed file at `path`, which is named as `shown`.
 
-        Raises InputError if it exceeds the limits or nothing of it can be unpacked.
+        Raises InputError if it exceeds the limits or nothing of it can be unpacked. What exceeds them
+        gives half of what it used back: the good archive after the bomb is still read.
         """
         resolved = path.resolve()
         if resolved not in self._done:
             self._archives += 1
             target = self._directory / str(self._archives)
-            target.mkdir(parents=True)
-            self._unpack(path, kind, shown, target)
+            meter = _Meter(shown, path.stat().st_size, self._limits, self._bytes, self._members)
+            try:
+                target.mkdir(parents=True)
+                self._unpack(path, kind, shown, target, meter)
+            except BaseException:
+                shutil.rmtree(target, ignore_errors=True)
+                meter.bytes //= 2
+                meter.members //= 2
+                raise
+            finally:
+                self._bytes -= meter.bytes
+                self._members -= meter.members
             self._done[resolved] = target
             if path.is_relative_to(self._directory):
                 path.unlink()
         return self._done[resolved]
 
-    def _unpack(self, path: Path, kind: str, shown: Path, target: Path) -> None:
-        count = self._meter(path, shown)
+    def _unpack(self, path: Path, kind: str, shown: Path, target: Path, meter: _Meter) -> None:
         left_out: Counter[str] = Counter()
         damage = None
+        read = _zip_members if kind == "zip" else partial(_stream_members, kind, shown)
         try:
-            if kind == "zip":
-                members = _zip_members(path, count)
-            else:
-                members = _stream_members(path, kind, shown, count)
-            for name, open_member in members:
-                self._members += 1
-                if self._members > self._limits.members:
-                    raise _too_much(shown, f"{self._limits.members:,} members")
-                why = _write(name, open_member, target)
-                if why:
-                    left_out[why] += 1
-        except _Damaged as error:
+            with path.open("rb") as file:
+                for name, content in read(file, meter):
+                    if why := _write(name, content, target):
+                        left_out[why] += 1
+        except Damaged as error:
             damage = str(error)
-        except RecursionError:
-            damage = "its headers are nested too deeply"
-        except _DAMAGE as error:
-            damage = _said(error)
+        except OSError as error:
+            raise InputError(f"{shown} cannot be unpacked: {error.strerror}") from error
         if damage and not any(target.iterdir()):
             raise InputError(f"{shown} cannot be unpacked ({kind}): {damage}")
         if damage:
             self.losses.append(f"{shown}: cut or damaged, what comes before is read: {damage}")
+        told = left_out.most_common(_MAX_REASONS)
+        if more := left_out.total() - sum(number for _, number in told):
+            told.append(("other reasons", more))
         self.losses += (
             f"{shown}: {number} member{'s were' if number > 1 else ' was'} left out: {why}"
-            for why, number in left_out.items()
+            for why, number in told
         )
 
-    def _meter(self, path: Path, shown: Path) -> _Count:
-        """What is called with each number of bytes that was unpacked, and ends what is too much."""
-        packed = path.stat().st_size
-        unpacked = 0
 
-        def count(size: int) -> None:
-            nonlocal unpacked
-            unpacked += size
-            self._bytes += size
-            if self._bytes > self._limits.bytes:
-                raise _too_much(shown, f"{self._limits.bytes / GIB:g} GiB")
-            if unpacked > 64 << 20 and unpacked > self._limits.ratio * packed:
-                raise _too_much(shown, f"{self._limits.ratio} times its size")
+class _Meter:
+    """Counts what is read of one archive, and raises InputError where that is too much."""
 
-        return count
+    def __init__(self, shown: Path, packed: int, limits: Limits, room: int, places: int) -> None:
+        self._shown, self._limits = shown, limits
+        self._most = min(room, max(64 << 20, limits.ratio * packed))
+        self._too_many = f"{limits.ratio} times its size" if self._most < room else ""
+        self.places = places
+        self.bytes = self.members = 0
+
+    def read(self, size: int) -> None:
+        self.bytes += size
+        if self.bytes > self._most:
+            raise self._too_much(self._too_many or f"{self._limits.bytes / GIB:g} GiB")
+
+    def member(self, number: int = 1) -> None:
+        """Counts what has a header: a file, a directory, a link, a stream of gzip."""
+        self.members += number
+        if self.members > self.places:
+            raise self._too_much(f"{self._limits.members:,} members")
+
+    def _too_much(self, limit: str) -> InputError:
+        return InputError(
+            f"{self._shown} unpacks to more than {limit}; if it is no bomb, give --unpack-limit a larger "
+            "number"
+        )
 
 
-def _write(name: str, open_member: _Open | str, target: Path) -> str | None:
-    """Writes one member; why it was left out, if it was."""
-    if isinstance(open_member, str):
-        return open_member
+def _write(name: str, content: Iterator[bytes] | str, target: Path) -> str | None:
+    """Writes one member; why it was left out, if it was. Raises OSError for a disk that is full."""
+    if isinstance(content, str):
+        return content
     place = _place(name)
     if place is None:
-        return "the name leads out of the archive"
+        return "the name leads out of the archive, or is none"
     path = target / place
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        copy = path.open("wb")
+        try:
+            copy = path.open("wb")
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True)
+            copy = path.open("wb")
     except (OSError, ValueError) as error:
         return f"the name cannot be used here ({_said(error)})"
     with copy:
         try:
-            member = open_member()
-        except (NotImplementedError, RuntimeError) as error:
-            return f"it cannot be read ({_said(error)})"  # an unknown method, or encrypted
-        try:
-            while chunk := member.read1(_CHUNK):
-                copy.write(chunk)
-        except zipfile.BadZipFile as error:
-            return f"the rest of it ({_said(error)})"
+            for piece in content:
+                copy.write(piece)
+        except _Unreadable as error:
+            return f"it cannot be read ({error})"
     return None
 
 
-def _too_much(shown: Path, limit: str) -> InputError:
-    return InputError(
-        f"{shown} unpacks to more than {limit}; if it is no bomb, give --unpack-limit a larger number"
-    )
-
-
-def _said(error: BaseException) -> str:
+def _said(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
@@ -176,121 +179,110 @@ def _place(name: str) -> PurePosixPath | None:
     return PurePosixPath(*parts)
 
 
-def _zip_members(path: Path, count: _Count) -> _Members:
-    if _zip_directory_size(path) > _MAX_DIRECTORY:
-        raise _Damaged("its directory is too large")
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            mode = info.external_attr >> 16
-            if info.is_dir():
-                continue
-            if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-                yield info.filename, _NO_FILE
-            else:
-                yield info.filename, partial(_zip_member, archive, info, count)
+class _ZipFile(io.BufferedReader):
+    """Ends a zip with a huge directory: zipfile reads that at once, wherever it finds its size."""
+
+    most = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > self.most:
+            raise zipfile.BadZipFile("its directory is too large")
+        return super().read(size)
 
 
-def _zip_member(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, count: _Count
-) -> io.BufferedReader[_Raw]:
-    return io.BufferedReader(_Raw(archive.open(info), count))
-
-
-def _zip_directory_size(path: Path) -> int:
-    """The size of a zip's directory, which zipfile reads into memory as a whole."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 65_557 - 76))
-        tail = file.read()
-    end = tail.rfind(b"PK\x05\x06")
-    if end < 0 or len(tail) < end + 16:
-        return 0
-    (directory,) = struct.unpack_from("<L", tail, end + 12)
-    end64 = tail.rfind(b"PK\x06\x06", 0, end)
-    if directory == 0xFFFFFFFF and end64 >= 0 and len(tail) >= end64 + 48:
-        (directory,) = struct.unpack_from("<Q", tail, end64 + 40)
-    return int(directory)
-
-
-def _stream_members(path: Path, kind: str, shown: Path, count: _Count) -> _Members:
-    """The one file that a compressed file holds, or the members of the tar in it."""
-    with path.open("rb") as file:
-        stream = io.BufferedReader(_Raw(_OPENERS[kind](file), count), _CHUNK)
-        if stream.peek(512)[257:262] == b"ustar":
-            yield from _tar_members(stream)
+def _zip_members(file: IO[bytes], meter: _Meter) -> Members:
+    guarded = _ZipFile(file)  # type: ignore[arg-type]
+    guarded.most = meter.places * _DIRECTORY_ENTRY
+    try:
+        archive = zipfile.ZipFile(guarded)
+    except Exception as error:  # it raises whatever its parsing meets
+        raise Damaged(_said(error)) from error
+    meter.member(len(archive.infolist()))
+    for info in archive.infolist():
+        if info.filename.endswith("/"):
+            continue
+        if stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG):
+            yield info.filename, _pieces(_zip_member(archive, info), _Unreadable, meter)
         else:
-            stem = shown.stem if shown.suffix.lower() in _SUFFIXES else shown.name
-            yield stem or "content", partial(_same, stream)
+            yield info.filename, NO_FILE
 
 
-def _tar_members(stream: io.BufferedReader[Any]) -> _Members:
-    guard = _HeaderGuard(stream)
-    with tarfile.open(fileobj=guard, mode="r|") as archive:  # type: ignore[call-overload]
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    with archive.open(info) as member:
+        while piece := member.read1(_STEP):  # type: ignore[attr-defined]
+            yield piece
+
+
+def _stream_members(kind: str, shown: Path, file: IO[bytes], meter: _Meter) -> Members:
+    """The one file that a compressed file holds, or the members of the tar in it."""
+    stream = Stream(_pieces(_OPENERS[kind](file, meter), Damaged, meter))
+    if is_tar(stream.peek(512)):
+        yield from tar_members(stream, meter.member)
+    else:
+        stem = shown.stem if shown.suffix.lower() in _SUFFIXES else shown.name
+        yield stem or "content", stream.rest()
+
+
+def _pieces(
+    source: Iterator[bytes], failure: type[Damaged | _Unreadable], meter: _Meter
+) -> Iterator[bytes]:
+    """The same, counted; what the library raises for damage, which can be anything, becomes `failure`."""
+    while True:
+        try:
+            piece = next(source, None)
+        except InputError:
+            raise
+        except Exception as error:
+            raise failure(_said(error)) from error
+        if piece is None:
+            return
+        meter.read(len(piece))
+        yield piece
+
+
+def _streams(new: Callable[[], Any], file: IO[bytes], meter: _Meter) -> Iterator[bytes]:
+    """What compressed streams, one after the other, unpack to; NULs may come between and behind them.
+
+    Small steps: what is read together with damage is lost.
+    """
+    data = file.read(_STEP)
+    while data:
+        meter.member()
+        stream = new()
         while True:
-            guard.allowed = _MAX_HEADER
-            member = archive.next()
-            guard.allowed = None
-            archive.members = []  # it would keep all of them
-            if member is None:
-                return
-            if member.isdir():
-                continue
-            if member.isreg() and not member.issparse():
-                content: Any = archive.extractfile(member)
-                yield member.name, partial(_same, content)
-                while content.read1(_CHUNK):
-                    pass
-            else:
-                yield member.name, _NO_FILE
+            piece = stream.decompress(data, _PIECE)
+            yield piece
+            if stream.eof:
+                break
+            data = getattr(stream, "unconsumed_tail", b"")
+            if not data and getattr(stream, "needs_input", True):
+                data = file.read(_STEP)
+                if not data and not piece:
+                    raise EOFError("it ends early")
+        data = stream.unused_data
+        while not (data := data.lstrip(b"\0")) and (data := file.read(_STEP)):
+            pass
 
 
-def _same(content: Any) -> Any:
-    return content
-
-
-class _Raw(io.RawIOBase):
-    """Reads what can be had at once: a larger read would lose what comes before damage."""
-
-    def __init__(self, stream: Any, count: _Count) -> None:
-        self._stream, self._count = stream, count
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._stream.read1(min(len(buffer), _STEP))
-        self._count(len(data))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _HeaderGuard:
-    """Ends a tar whose headers are endless: tarfile would hold them in memory."""
-
-    def __init__(self, stream: io.BufferedReader[Any]) -> None:
-        self._stream = stream
-        self.allowed: int | None = _MAX_HEADER
-
-    def read(self, size: int) -> bytes:
-        if self.allowed is not None:
-            self.allowed -= size
-            if self.allowed < 0:
-                raise _Damaged("its headers are too long")
-        return self._stream.read1(size)
-
-
-def _zstd(file: IO[bytes]) -> Any:
+def _zstd(file: IO[bytes], meter: _Meter) -> Iterator[bytes]:
     import pyarrow
 
-    return pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
+    stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
+    while piece := stream.read1(_STEP):
+        yield piece
 
 
-_OPENERS: dict[str, Callable[[IO[bytes]], Any]] = {
-    "gzip": lambda file: gzip.GzipFile(fileobj=file),
+def _plain(file: IO[bytes], meter: _Meter) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        yield piece
+
+
+_OPENERS: dict[str, Callable[[IO[bytes], _Meter], Iterator[bytes]]] = {
+    "gzip": partial(_streams, partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)),
     "zstd": _zstd,
-    "xz": lzma.LZMAFile,
-    "bzip2": bz2.BZ2File,
-    "tar": lambda file: file,
+    "xz": partial(_streams, partial(lzma.LZMADecompressor, memlimit=_MAX_XZ_MEMORY)),
+    "bzip2": partial(_streams, bz2.BZ2Decompressor),
+    "tar": _plain,
 }
 _MAGIC = {
     b"\x1f\x8b": "gzip",

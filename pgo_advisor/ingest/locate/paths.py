@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -129,20 +130,16 @@ class Finder:
         if (directory / "raw.jsonl").is_file():
             yield _found("tlparse", directory, shown, root)
             return
+        entries = self._entries(directory, shown)
         if is_tlparse_parts(directory):
             log = directory / "raw.log"
             if log.is_file():
                 yield replace(_found("tlparse", directory, shown, root), kind="trace", path=log)
                 return
-            if not any(path.is_dir() and is_tlparse_parts(path) for path in directory.iterdir()):
+            if not any(entry.is_dir() and is_tlparse_parts(Path(entry)) for entry in entries):
                 yield _found("tlparse-parts", directory, shown, root)
                 return
-        with os.scandir(directory) as scan:
-            entries = sorted(scan, key=lambda entry: entry.name)
         for entry in entries:
-            self._files += 1
-            if self._files > _MAX_FILES:
-                raise InputError(f"{shown} holds too many files; name the trace directory itself")
             if entry.name.startswith("."):
                 continue
             path, name = Path(entry.path), shown / entry.name
@@ -157,13 +154,24 @@ class Finder:
             except OSError as error:
                 self.losses.append(f"{name} cannot be read: {error.strerror}")
 
+    def _entries(self, directory: Path, shown: Path) -> list[os.DirEntry[str]]:
+        with os.scandir(directory) as scan:
+            entries = list(islice(scan, _MAX_FILES - self._files + 1))
+        self._files += len(entries)
+        if self._files > _MAX_FILES:
+            self._files -= len(entries)
+            raise NothingFoundError(
+                f"{shown} holds too many files; name the trace directory itself"
+            )
+        return sorted(entries, key=lambda entry: entry.name)
+
     def _search_file(self, path: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
         head = _head(path)
         kind = packing(head)
         if kind and depth:
             unpacked = self._unpacker.unpack(path, kind, shown)
             yield from self._search(unpacked, shown, root, depth - 1)
-        elif item := _look(path, head, shown, root):
+        elif head and (item := _look(path, head, shown, root)):
             yield item
         elif path.name.startswith(_TRACE_NAME):
             what = "holds no record" if head else "is empty"
@@ -182,8 +190,8 @@ class Finder:
                 self.losses.append(f"{item.shown}: a copy of {same.shown}, counted once")
 
     def _hint(self, directory: Path, shown: Path) -> str:
-        if self.losses:
-            return f": {self.losses[0]}"
+        if losses := [*self.losses, *self._unpacker.losses]:
+            return f": {losses[0]}"
         if not any(directory.iterdir()):
             return (
                 ": it is empty; was the program run with TORCH_TRACE set to it, and did it compile?"
