@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pgo_advisor.advice.advise import Advised, advise
 from pgo_advisor.advice.ranks import ProcessGroup, group_processes
+from pgo_advisor.advice.words import Note, Said, listed
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.dynamo.source_list import SourceList, entries_of
-from pgo_advisor.ingest.job import Ingested, ingest
+from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.measured import Measured
 from pgo_advisor.ranges import Range
@@ -261,82 +263,60 @@ def analyze(
         tables=read.tables,
         logs=read.logs,
         losses=read.losses,
-        notes=(*read.notes, *notes, *_notes(advised, read)),
+        notes=(*read.notes, *map(str, notes), *_notes(advised, read.tables)),
         release=release,
         advised=advised,
         reports=read.reports,
     )
 
 
-def _release(
-    tables: Tables, wanted: TorchRelease | None
-) -> tuple[TorchRelease | None, Iterable[str]]:
+def _release(tables: Tables, wanted: TorchRelease | None) -> tuple[TorchRelease | None, list[Said]]:
     """The release to advise for, and what to say of it."""
+    recorded = _recorded_releases(tables)
+    told = ", ".join(str(release) for release in sorted(recorded) if release != wanted)
+    if wanted is not None:
+        if not recorded or any(map(wanted.includes, recorded)):
+            return wanted, []
+        return wanted, [Note.other_release(recorded=told, wanted=wanted)]
+    if len(recorded) > 1:
+        return None, [Note.several_releases(releases=told)]
+    if recorded:
+        return recorded.pop(), []
+    hashes = tables.pgo_entries["file_hash"]
+    old = len(hashes) and hashes.isna().all()
+    return None, [Note.old_release() if old else Note.no_release()]
+
+
+def _recorded_releases(tables: Tables) -> set[TorchRelease]:
     recorded = set()
     for text in tables.compiles["torch_version"].dropna().unique():
-        try:
+        with suppress(ValueError):
             recorded.add(TorchRelease.parse(text))
-        except ValueError:
-            continue
-    if wanted is not None:
-        others = ", ".join(str(release) for release in sorted(recorded - {wanted}))
-        differs = recorded and not any(map(wanted.includes, recorded))
-        notes = (
-            [f"The trace is of PyTorch {others}, the advice is for {wanted}."] if differs else []
-        )
-        return wanted, notes
-    if len(recorded) > 1:
-        versions = ", ".join(map(str, sorted(recorded)))
-        return None, [
-            f"The logs are of several PyTorch releases ({versions}); give --torch-version."
-        ]
-    if not recorded:
-        hashes = tables.pgo_entries["file_hash"]
-        hint = ""
-        if len(hashes) and hashes.isna().all():
-            hint = " It looks like 2.7 or older, which knows no regular expressions in the list."
-        return None, [
-            "The trace does not say which PyTorch made it; the list is right for 2.8 to 2.15, for "
-            f"another release give --torch-version.{hint}"
-        ]
-    return recorded.pop(), []
+    return recorded
 
 
-def _notes(advised: Advised, read: Ingested) -> Iterable[str]:
-    tables = read.tables
+def _notes(advised: Advised, tables: Tables) -> Iterator[str]:
     for value in tables.compiles["dynamic_sources"].dropna().unique():
         if value:
-            yield f"The run had TORCH_COMPILE_DYNAMIC_SOURCES={value}, which stays in the list."
-    processes = tables.compiles.drop_duplicates("log")["rank"]
-    if processes.duplicated().any():
-        yield (
-            "Several logs are of the same rank, or tell none: worker processes count together, but of "
-            "several runs name one."
-        )
+            yield str(Note.in_force(value=value))
+    if tables.compiles.drop_duplicates("log")["rank"].duplicated().any():
+        yield str(Note.same_rank())
     yield from advised.dynamic_sources.notes
     touching = [advice for advice in advised.advice if advice.also_touches and advice.list_entry]
     if touching:
-        entries = ", ".join(dict.fromkeys(advice.list_entry or "" for advice in touching[:4]))
-        frames = list(dict.fromkeys(name for advice in touching for name in advice.also_touches))
-        more = f" and {len(frames) - 4} more" if len(frames) > 4 else ""
-        marks = (
-            "; marks in the code (pgo-advisor snippet) do not"
-            if all(advice.code for advice in touching)
-            else ""
-        )
-        yield (
-            f"The list works by name: {entries} also makes the input dynamic in "
-            f"{', '.join(frames[:4])}{more}, where it does not help, which can cost compiles or break code "
-            f"that needs the size as a number{marks}."
-        )
+        yield str(_touches(touching))
     yield from advised.notes
     if (tables.compiles["recorded_by"] == "console").any():
-        yield (
-            "Console text has no durations, and of the inputs it shows just what differed first: what has to "
-            "be declared together may be missing. A TORCH_TRACE shows all."
-        )
+        yield str(Note.console())
     if not len(tables.compiles):
-        yield (
-            "A PGO profile alone tells which sizes varied, not what that cost: no compile is counted and "
-            "nothing is predicted."
-        )
+        yield str(Note.profile_alone())
+
+
+def _touches(touching: Sequence[Advice]) -> Said:
+    frames = list(dict.fromkeys(name for advice in touching for name in advice.also_touches))
+    by_mark = all(advice.code for advice in touching)
+    return Note.touches(
+        entries=", ".join(dict.fromkeys(advice.list_entry or "" for advice in touching[:4])),
+        frames=listed(frames, 4, " and {} more"),
+        marks="; marks in the code (pgo-advisor snippet) do not" if by_mark else "",
+    )

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgo_advisor.advice.costs import prices
+from pgo_advisor.advice.costs import costs
 from pgo_advisor.advice.marks import Marking, decided_by, markings
 from pgo_advisor.advice.profiles import Profile, profile_of
+from pgo_advisor.advice.words import Cost, Evidence, Said, WhyVerdict, written
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import Capability, TorchRelease
 from pgo_advisor.dynamo.source_list import SourceList, encode
@@ -161,15 +162,15 @@ def _report(
     causes = Counter(recompile.causes[0].kind for recompile in group.recompiles)
     saves = group.planned and predicted.low < compiles
     if not group.recompiles:
-        verdict, why = Verdict.nothing_to_do, "it was compiled once and never again"
+        verdict, why = Verdict.nothing_to_do, WhyVerdict.compiled_once()
     elif saves:
         verdict = Verdict.marking_helps
-        why = f"{compiles} compiles become {predicted}"
+        why = WhyVerdict.fewer_compiles(compiles=compiles, predicted=predicted)
     elif CauseKind.marking_changed in causes:
-        verdict, why = Verdict.marking_helps, "mark it before the first call as well"
+        verdict, why = Verdict.marking_helps, WhyVerdict.mark_earlier()
     elif profile.pairs_of(group.frames[0].location):
         verdict = Verdict.marking_helps
-        why = "inputs varied; how many compiles declaring them saves, this record does not tell"
+        why = WhyVerdict.saving_unknown()
     else:
         verdict = Verdict.marking_does_not_help
         others = Counter(
@@ -179,7 +180,7 @@ def _report(
             if cause.kind not in SIZE_CAUSES
         )
         named = ", ".join(kind.value for kind, _ in (others or causes).most_common(3))
-        why = f"declaring sizes saves no compile ({named})"
+        why = WhyVerdict.saves_nothing(kinds=named)
     first = group.frames[0]
     return FrameReport(
         id=group.id,
@@ -193,7 +194,7 @@ def _report(
         unsure=tuple(dict.fromkeys(text for p in predictions for text in p.reasons)),
         saved_seconds=sum(map(saved_seconds, predictions)),
         verdict=verdict,
-        why=why,
+        why=str(why),
         causes=dict(causes.most_common()),
         call_sites=sites,
     )
@@ -215,16 +216,6 @@ def _call_sites(tables: Tables, groups: Iterable[CodeObject]) -> dict[str, tuple
     }
 
 
-_UNSEEN = (
-    "no recorded compile needs it; without it, calls that are not recorded since they compiled nothing could "
-    "compile: the recorded graphs took any size of it"
-)
-_AT_LIMIT = (
-    "no recorded compile needs it; a call had another size when the recompile limit was hit, and compiles "
-    "once it is not"
-)
-
-
 def _advice(
     groups: Sequence[CodeObject], plan: Plan, items: Mapping[SourceDim, str]
 ) -> Iterator[Advice]:
@@ -240,7 +231,7 @@ def _advice(
         touched = with_source[pair.source].difference(group.id for group in concerned)
         saved, seconds = plan.saved_by(pair)
         late = any(pair in predictor.at_limit for predictor in plan.predictors.values())
-        unseen = () if saved.high else (_AT_LIMIT if late else _UNSEEN,)
+        unseen = () if saved.high else ((Cost.at_limit if late else Cost.unseen)(),)
         if unseen:
             saved = Range(0, None)
         # what holds for one function need not for another, with an input of the same name
@@ -258,19 +249,16 @@ def _advice(
                     source=pair.source,
                     dim=pair.dim,
                     remedy=marking.remedy,
-                    why_remedy=marking.why,
+                    why_remedy=str(marking.why),
                     list_entry=items.get(pair),
                     code=marking.code,
-                    condition=marking.condition,
+                    condition=marking.condition and str(marking.condition()),
                     saved=saved,
                     saved_seconds=seconds,
                     values=tuple(dict.fromkeys(v for group in inside for v in group.varying[pair])),
                     together=marking.together,
-                    evidence=tuple(_evidence(inside, pair)),
-                    price=(
-                        *unseen,
-                        *dict.fromkeys(text for group in inside for text in prices(group, pair)),
-                    ),
+                    evidence=tuple(map(str, _evidence(inside, pair))),
+                    price=written([*unseen, *(said for g in inside for said in costs(g, pair))]),
                     also_touches=tuple(group.id for group in groups if group.id in touched),
                 )
             )
@@ -284,7 +272,7 @@ def _rule(group: CodeObject, pair: SourceDim) -> str:
     return "module-int" if never else "varying-int"
 
 
-def _evidence(groups: Iterable[CodeObject], pair: SourceDim) -> Iterator[str]:
+def _evidence(groups: Iterable[CodeObject], pair: SourceDim) -> Iterator[Said]:
     """PyTorch's own reasons that name the pair, then what the inputs show."""
     for group in groups:
         shown = 0
@@ -292,9 +280,9 @@ def _evidence(groups: Iterable[CodeObject], pair: SourceDim) -> Iterator[str]:
             for cause in recompile.causes:
                 if cause.text and (cause.source, cause.dim) == pair and shown < 3:
                     shown += 1
-                    yield f"[{recompile.compile_id}] {brief(cause.text)}"
+                    yield Evidence.reason(compile_id=recompile.compile_id, reason=brief(cause.text))
         values = ", ".join(map(str, group.varying[pair][:16]))
-        yield f"{group.id}: values met at compiles: {values}"
+        yield Evidence.values(frame=group.id, values=values)
 
 
 def _unbacked(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from pgo_advisor.advice.words import Condition, Said, WhyRemedy
+from pgo_advisor.dynamo.shape_guards import Relation
 from pgo_advisor.dynamo.sources import SourceDim, parse, python_expression
 from pgo_advisor.replay.frames import Call, pair_of
 from pgo_advisor.report import Remedy
 from pgo_advisor.rules.code_object import CodeObject
+
+_TESTS = {Condition.number: "isinstance({}, torch.Tensor)", Condition.none: "{} is not None"}
 
 
 @dataclass(frozen=True)
@@ -20,118 +24,120 @@ class Marking:
     """
 
     remedy: Remedy
-    why: str
+    why: Said
     code: str | None
-    condition: str | None
+    condition: Condition | None
     together: tuple[SourceDim, ...]
 
 
 def markings(group: CodeObject) -> dict[SourceDim, Marking]:
     """How each planned pair of the group is declared; members of an equality all in the same way."""
     partners, constraints = _equal_partners(group), _constraints(group.calls)
-    found: dict[SourceDim, Marking] = {}
-    weakened: dict[SourceDim, str] = {}
+    alone = {pair: _remedy(group, pair, constraints) for pair in group.planned}
+    found = {}
     for pair in group.planned:
-        reason = _list_only(group, pair)
-        if reason is None:
-            why = _weak(group, pair, constraints)
-            if why:
-                weakened[pair] = why
-            remedy = Remedy.maybe_mark_dynamic if why else Remedy.mark_dynamic
-            found[pair] = Marking(
-                remedy,
-                why or "every recorded compile that had it as a symbol left it free",
-                *_statement(group, pair, remedy),
-                tuple(partners[pair]),
-            )
-        else:
-            found[pair] = Marking(Remedy.dynamic_sources, reason, None, None, tuple(partners[pair]))
-    return {pair: _with_partners(pair, marking, found) for pair, marking in found.items()}
+        remedy, why = _with_partners(pair, partners[pair], alone)
+        found[pair] = Marking(remedy, why, *_statement(group, pair, remedy), tuple(partners[pair]))
+    return found
 
 
-def _with_partners(pair: SourceDim, marking: Marking, found: dict[SourceDim, Marking]) -> Marking:
+def _remedy(
+    group: CodeObject, pair: SourceDim, constraints: Mapping[SourceDim, str]
+) -> tuple[Remedy, Said]:
+    if why := _list_only(group, pair):
+        return Remedy.dynamic_sources, why()
+    if weak := _weak(group, pair, constraints):
+        return Remedy.maybe_mark_dynamic, weak
+    return Remedy.mark_dynamic, WhyRemedy.free()
+
+
+def _with_partners(
+    pair: SourceDim, partners: Iterable[SourceDim], alone: Mapping[SourceDim, tuple[Remedy, Said]]
+) -> tuple[Remedy, Said]:
     """mark_dynamic on one member of an equality kills the program unless it is on all of them."""
-    if marking.remedy is Remedy.mark_dynamic and marking.code:
-        for partner in marking.together:
-            if partner not in found or found[partner].remedy is not Remedy.mark_dynamic:
-                code = marking.code.replace(
-                    "_dynamo.mark_dynamic(", "_dynamo.maybe_mark_dynamic(", 1
-                )
-                why = f"it has to equal {partner.source}, which cannot have mark_dynamic"
-                return replace(marking, remedy=Remedy.maybe_mark_dynamic, why=why, code=code)
-    return marking
+    remedy, why = alone[pair]
+    if remedy is Remedy.mark_dynamic:
+        for partner in partners:
+            if partner not in alone or alone[partner][0] is not Remedy.mark_dynamic:
+                return Remedy.maybe_mark_dynamic, WhyRemedy.partner(source=partner.source)
+    return remedy, why
 
 
-def _list_only(group: CodeObject, pair: SourceDim) -> str | None:
+def _list_only(group: CodeObject, pair: SourceDim) -> WhyRemedy | None:
     """Why the pair cannot be marked from outside; None if it can."""
     if pair.dim is None:
-        return "marks are for tensors, this is an int"
+        return WhyRemedy.is_int
     if group.is_parameter(pair):
-        return "marks on parameters and buffers do nothing"
+        return WhyRemedy.is_parameter
     if any(frame.called_from_compiled for frame in group.frames):
-        return "it is called from compiled code, where a mark cannot be traced"
+        return WhyRemedy.called_from_compiled
     if pair.source.endswith("._base"):
-        return "it is the base of a view, which is no argument of its own"
+        return WhyRemedy.is_base
     source = parse(pair.source)
     if source.local_name is None:
-        return "it is no argument of the compiled function"
+        return WhyRemedy.no_argument
     if source.local_name == "self":
-        return "it belongs to the module, not to the call"
-    if python_expression(source) is None:
-        return "no expression outside of the compiled code names it"
-    return None
+        return WhyRemedy.of_module
+    return None if python_expression(source) is not None else WhyRemedy.no_expression
 
 
-def _statement(group: CodeObject, pair: SourceDim, remedy: Remedy) -> tuple[str, str | None]:
+def _weak(group: CodeObject, pair: SourceDim, constraints: Mapping[SourceDim, str]) -> Said | None:
+    """Why mark_dynamic could raise where maybe_mark_dynamic does not; None if it does not."""
+    if {0, 1}.intersection(group.varying[pair]):
+        return WhyRemedy.small_size()
+    if any(call.partial for call in group.calls):
+        return WhyRemedy.partial()
+    compiles = [call for call in group.calls if pair in call.symbolic]
+    if not compiles:
+        return WhyRemedy.never_symbol()
+    if any(pair in call.pinned for call in compiles):
+        return WhyRemedy.pinned()
+    return WhyRemedy.constrained(guard=constraints[pair]) if pair in constraints else None
+
+
+def _statement(
+    group: CodeObject, pair: SourceDim, remedy: Remedy
+) -> tuple[str | None, Condition | None]:
     """The mark, and what keeps it from standing before every call, if anything does."""
+    if remedy is Remedy.dynamic_sources:
+        return None, None
     source = parse(pair.source)
     expression = python_expression(source)
     mark = f"torch._dynamo.{remedy.value}({expression}, {pair.dim})"
+    condition = _condition(group, pair, nested=bool(source.steps))
+    if condition is None or source.steps:
+        return mark, condition
+    return f"if {_TESTS[condition].format(expression)}: {mark}", None
+
+
+def _condition(group: CodeObject, pair: SourceDim, *, nested: bool) -> Condition | None:
     calls = [call for call in group.calls if call.read and not call.partial]
-    kinds = {
-        call.structure.get((guard, pair.source)) for call in calls for guard in ("NONE", "VALUE")
-    }
+    kinds = {call.structure.get((g, pair.source)) for call in calls for g in ("NONE", "VALUE")}
     if kinds & {"int", "float"}:
-        test, why = f"isinstance({expression}, torch.Tensor)", "at times it is a number"
-    elif "None" in kinds:
-        test, why = f"{expression} is not None", "at times it is None"
-    elif source.steps and any(pair.source not in call.read for call in calls):
-        return mark, "not every call read it, so it may not be there"
-    else:
-        return mark, None
-    return (mark, why) if source.steps else (f"if {test}: {mark}", None)
-
-
-def _weak(group: CodeObject, pair: SourceDim, constraints: Mapping[SourceDim, str]) -> str | None:
-    """Why mark_dynamic could raise where maybe_mark_dynamic does not; None if it does not."""
-    values = group.varying[pair]
-    if 0 in values or 1 in values:
-        return "sizes 0 and 1 become no symbol, which mark_dynamic insists on"
-    if any(call.partial for call in group.calls):
-        return "console text does not show what it has to equal, so mark_dynamic could raise"
-    compiles = [call for call in group.calls if pair in call.symbolic]
-    if not compiles:
-        return "no recorded compile had it as a symbol, so the code may constrain it"
-    if any(pair in call.pinned for call in compiles):
-        return "a recorded compile pinned it"
-    if pair in constraints:
-        return f"a guard constrains it: {constraints[pair]}"
-    return None
+        return Condition.number
+    if "None" in kinds:
+        return Condition.none
+    read_by_all = all(pair.source in call.read for call in calls)
+    return None if read_by_all or not nested else Condition.absent
 
 
 def _constraints(calls: Iterable[Call]) -> dict[SourceDim, str]:
     """The first guard on each symbolic pair that asks more than a lower bound or an equality of inputs."""
     found: dict[SourceDim, str] = {}
+    for call, relation in _narrowing(calls):
+        pairs = {pair_of(name) for name in relation.names}
+        if relation.equal_names() is None or None in pairs:
+            for pair in pairs:
+                if pair is not None and pair in call.symbolic:
+                    found.setdefault(pair, relation.text)
+    return found
+
+
+def _narrowing(calls: Iterable[Call]) -> Iterator[tuple[Call, Relation]]:
     for call in calls:
         for relation, duck in call.installed:
-            if duck or relation.is_lower_bound() or relation.is_about_strides():
-                continue
-            pairs = {pair_of(name) for name in relation.names}
-            if relation.equal_names() is None or None in pairs:
-                for pair in pairs:
-                    if pair is not None and pair in call.symbolic:
-                        found.setdefault(pair, relation.text)
-    return found
+            if not duck and not relation.is_lower_bound() and not relation.is_about_strides():
+                yield call, relation
 
 
 def _equal_partners(group: CodeObject) -> dict[SourceDim, list[SourceDim]]:

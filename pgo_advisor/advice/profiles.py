@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pgo_advisor.advice.words import Evidence, Note, WhyRemedy, listed
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.frames import UNKNOWN, rows
 from pgo_advisor.report import Advice, Remedy
@@ -89,14 +90,14 @@ class Profile:
                 source=pair.source,
                 dim=pair.dim,
                 remedy=Remedy.dynamic_sources,
-                why_remedy="what was recorded does not tell how the function is called",
+                why_remedy=str(WhyRemedy.caller_unknown()),
                 list_entry=items.get(pair),
                 code=None,
                 saved=None,
                 saved_seconds=0.0,
                 values=(),
                 together=(),
-                evidence=(f"PyTorch has seen several {what} and made it dynamic by itself",),
+                evidence=(str(Evidence.profile(what=what)),),
                 price=(),
                 also_touches=(),
             )
@@ -115,14 +116,8 @@ def profile_of(tables: Tables, recorded: Collection[Location]) -> Profile:
             unclear[item.source] = None
     for pair, place in _late_symbols(tables):
         places[pair][place] = None
-    notes = []
-    if unclear:
-        names = ", ".join(list(unclear)[:5]) + (", …" if len(unclear) > 5 else "")
-        notes.append(
-            f"{names}: a number that varied or a tensor whose rank did, the profile does not tell which; "
-            "an int could be listed, too."
-        )
-    return Profile({pair: tuple(found) for pair, found in places.items()}, tuple(notes))
+    notes = [Note.unclear(names=listed(list(unclear), 5, ", …"))] if unclear else []
+    return Profile({pair: tuple(found) for pair, found in places.items()}, tuple(map(str, notes)))
 
 
 def _inputs(entries: Iterable[Mapping[str, Any]]) -> Iterable[_Input]:

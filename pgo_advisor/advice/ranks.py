@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from pgo_advisor.advice.words import Differs, Said
 from pgo_advisor.replay.frames import UNKNOWN, rows
 from pgo_advisor.report import Recompile
 from pgo_advisor.tables import Tables
@@ -77,23 +78,24 @@ def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[Pr
             ranks=tuple(sorted({ranks[log] for log in logs if log in ranks})),
             compiles=len(compiles[logs[0]]),
             differs=tuple(
-                _differs(functions[logs[0]], functions[ordered[0][0]], cut=logs[0] in cut)
+                map(str, _differs(functions[logs[0]], functions[ordered[0][0]], cut=logs[0] in cut))
             ),
         )
         for logs in ordered
     )
 
 
-def _differs(own: Counter[str], common: Counter[str], *, cut: bool) -> Iterator[str]:
+def _differs(own: Counter[str], common: Counter[str], *, cut: bool) -> Iterator[Said]:
     if cut:
-        yield "its log ends within a compile"
+        yield Differs.cut()
     names = [name for name in {**own, **common} if own[name] != common[name]]
     for name in names[:_MAX_FUNCTIONS]:
-        yield f"{name}: {own[name]} compile{'' if own[name] == 1 else 's'} instead of {common[name]}"
+        s = "" if own[name] == 1 else "s"
+        yield Differs.number(name=name, own=own[name], s=s, common=common[name])
     if len(names) > _MAX_FUNCTIONS:
-        yield f"{len(names) - _MAX_FUNCTIONS} more functions"
+        yield Differs.more(number=len(names) - _MAX_FUNCTIONS)
     if not names and own is not common and not cut:
-        yield "the same numbers of compiles, in another order or for other causes"
+        yield Differs.order()
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,167 @@
+"""The sentences of the advice: codes, each with its English, in one place.
+
+The other modules yield a code with the facts that its sentence names: `Cost.decided(code="if n > 8:")`.
+What the JSON and every rendering say of it is `str` of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True)
+class Said:
+    """A code and the facts that its sentence names."""
+
+    code: Code
+    facts: tuple[tuple[str, object], ...]
+
+    def __str__(self) -> str:
+        return str(self.code.value).format(**dict(self.facts))
+
+
+class Code(Enum):
+    """Its value is the sentence, with the names of its facts in braces."""
+
+    def __call__(self, **facts: object) -> Said:
+        return Said(self, tuple(facts.items()))
+
+
+class WhyRemedy(Code):
+    """Why an input is declared in just this way: why it cannot be marked, or why not firmly."""
+
+    is_int = "marks are for tensors, this is an int"
+    is_parameter = "marks on parameters and buffers do nothing"
+    called_from_compiled = "it is called from compiled code, where a mark cannot be traced"
+    is_base = "it is the base of a view, which is no argument of its own"
+    no_argument = "it is no argument of the compiled function"
+    of_module = "it belongs to the module, not to the call"
+    no_expression = "no expression outside of the compiled code names it"
+    caller_unknown = "what was recorded does not tell how the function is called"
+
+    small_size = "sizes 0 and 1 become no symbol, which mark_dynamic insists on"
+    partial = "console text does not show what it has to equal, so mark_dynamic could raise"
+    never_symbol = "no recorded compile had it as a symbol, so the code may constrain it"
+    pinned = "a recorded compile pinned it"
+    constrained = "a guard constrains it: {guard}"
+    partner = "it has to equal {source}, which cannot have mark_dynamic"
+    free = "every recorded compile that had it as a symbol left it free"
+
+
+class Condition(Code):
+    """What keeps a mark from standing before every call."""
+
+    number = "at times it is a number"
+    none = "at times it is None"
+    absent = "not every call read it, so it may not be there"
+
+
+class Cost(Code):
+    """Why a declaration may cost something."""
+
+    unseen = (
+        "no recorded compile needs it; without it, calls that are not recorded since they "
+        "compiled nothing could compile: the recorded graphs took any size of it"
+    )
+    at_limit = (
+        "no recorded compile needs it; a call had another size when the recompile limit was hit, "
+        "and compiles once it is not"
+    )
+    small_size = "size {sizes} still has a graph of its own (see zero-one for what avoids that)"
+    decided = "the code decides by it: a graph for each outcome stays ({code})"
+    two_sizes = (
+        "if {first} and {second} are all its sizes, two static graphs may run faster than a "
+        "dynamic one; if one is the last batch, drop_last avoids it"
+    )
+    multiples = (
+        "all sizes are multiples of 8, which a dynamic kernel does not know: it can be slower "
+        "(padding to the multiple and torch._check(n % 8 == 0) tell it)"
+    )
+    cudagraphs = "CUDA graphs are recorded again for each size, with the memory for each"
+    max_autotune = "kernels are tuned for the first size that is seen"
+    static_chosen = "dynamic=False was chosen here: the declaration overrides it"
+    parameter = (
+        "a weight's shape becomes dynamic, and kernels slower; to keep it static raise "
+        "torch._dynamo.config.recompile_limit to the number of shapes"
+    )
+    many_symbols = "{number} symbols make each compile slower"
+
+
+class WhyVerdict(Code):
+    """What a frame's verdict rests on."""
+
+    compiled_once = "it was compiled once and never again"
+    fewer_compiles = "{compiles} compiles become {predicted}"
+    mark_earlier = "mark it before the first call as well"
+    saving_unknown = (
+        "inputs varied; how many compiles declaring them saves, this record does not tell"
+    )
+    saves_nothing = "declaring sizes saves no compile ({kinds})"
+
+
+class Evidence(Code):
+    """What an entry of the list rests on."""
+
+    reason = "[{compile_id}] {reason}"
+    values = "{frame}: values met at compiles: {values}"
+    profile = "PyTorch has seen several {what} and made it dynamic by itself"
+
+
+class Differs(Code):
+    """What tells processes from the largest group."""
+
+    cut = "its log ends within a compile"
+    number = "{name}: {own} compile{s} instead of {common}"
+    more = "{number} more functions"
+    order = "the same numbers of compiles, in another order or for other causes"
+
+
+class Note(Code):
+    """What the reader has to know of the advice as a whole."""
+
+    several_releases = (
+        "The logs are of several PyTorch releases ({releases}); give --torch-version."
+    )
+    other_release = "The trace is of PyTorch {recorded}, the advice is for {wanted}."
+    no_release = (
+        "The trace does not say which PyTorch made it; the list is right for 2.8 to 2.15, for "
+        "another release give --torch-version."
+    )
+    old_release = (
+        f"{no_release} It looks like 2.7 or older, which knows no regular expressions in the list."
+    )
+    in_force = "The run had TORCH_COMPILE_DYNAMIC_SOURCES={value}, which stays in the list."
+    same_rank = (
+        "Several logs are of the same rank, or tell none: worker processes count together, but of "
+        "several runs name one."
+    )
+    touches = (
+        "The list works by name: {entries} also makes the input dynamic in {frames}, where it "
+        "does not help, which can cost compiles or break code that needs the size as a "
+        "number{marks}."
+    )
+    unclear = (
+        "{names}: a number that varied or a tensor whose rank did, the profile does not tell "
+        "which; an int could be listed, too."
+    )
+    console = (
+        "Console text has no durations, and of the inputs it shows just what differed first: what "
+        "has to be declared together may be missing. A TORCH_TRACE shows all."
+    )
+    profile_alone = (
+        "A PGO profile alone tells which sizes varied, not what that cost: no compile is counted "
+        "and nothing is predicted."
+    )
+
+
+def written(said: Iterable[Said]) -> tuple[str, ...]:
+    """The sentences, each once."""
+    return tuple(dict.fromkeys(map(str, said)))
+
+
+def listed(names: Sequence[str], most: int, more: str) -> str:
+    """The first names, with `more` behind them (`{}` for how many) if there are others."""
+    rest = more.format(len(names) - most) if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
