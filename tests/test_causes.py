@@ -73,6 +73,10 @@ COMPOSED = [
     ("'int' object has no attribute 'size'", "tensor-type", None),
     ("not a tensor - grad field is accessed p", "tensor-type", "L['p']"),
     ("expected type of 'x' to be a tensor type, but found a different type", "tensor-type", "L['x']"),
+    # x product of sizes against 2**31
+    ("O.size()[1]*k.size()[1] <= 2147483647  # (_inductor/codegen/simd.py:9 in f)", "index-width", "L['O']"),
+    ("16*x.size()[0] < 2147483648", "index-width", "L['x']"),
+    ("2 <= x.size()[0] <= 2147483647", "symbolic-range", "L['x']"),
     ("x is not None", "none-value", "L['x']"),
     ("G['__x_weakref_0']() is not None", "weakref-dead", "G['__x_weakref_0']()"),
     ("tensor 'x' Tensor device index mismatch. Expected device index to be 0, actual 1",
@@ -272,3 +276,26 @@ def test_round_trip(name: str, other: str, dim: int, value: object, stripped: bo
 
     assert parse(f"___dict_contains({value!r}, {name})").source == name
     assert parse(f"len({name}) == 2").source == name
+
+
+@pytest.mark.parametrize(
+    ("guard", "expected"),
+    [
+        ("(1.0 + clip) == 1.19", "0.19"),
+        ("(1.0 - clip) == 0.82", "0.18"),
+        ("2.0*clip == 0.02", "0.01"),
+        ("(clip**2) == 0.04", None),  # two floats fulfil it
+    ],
+)
+def test_an_equality_of_an_expression_in_one_float_is_its_value(
+    guard: str, expected: str | None
+) -> None:
+    text = f"0/2: {guard}  # (fx/passes/_tensorify_python_scalars.py:429 in _tensorify_impl)"
+    cause = parse_failure(text).cause
+    assert (cause.kind, cause.source) == (CauseKind.float_value, "L['clip']")
+    assert cause.expected == expected
+
+
+@pytest.mark.parametrize("guard", ["a*b + 1.0 == 2.0", "(x.size()[0] + 1.0) == 3.0", "(a + 1) == 3"])
+def test_other_equalities_are_relations(guard: str) -> None:
+    assert parse_failure(guard).cause.kind is CauseKind.symbolic_relation

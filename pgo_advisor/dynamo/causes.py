@@ -30,6 +30,7 @@ class CauseKind(str, Enum):
     equal_dims = "equal-dims"
     divisibility = "divisibility"
     symbolic_relation = "symbolic-relation"
+    index_width = "index-width"
     object_identity = "object-identity"
     object_type = "object-type"
     attribute_presence = "attribute-presence"
@@ -56,7 +57,8 @@ class Cause:
     `user_line` and `user_location` (`app/f.py:4 in g`) are the code that the guard comes from.
     `on_parameter` tells that PyTorch itself calls the tensor a parameter.
 
-    Three kinds need a word. `zero_one` is only what a size of 0 or 1 can fail: `2 <= x.size()[0]`
+    Four kinds need a word. `index_width` is Inductor's: it counts a tensor's elements in 32 bits or in 64,
+    and needs a graph for each. `zero_one` is only what a size of 0 or 1 can fail: `2 <= x.size()[0]`
     that PyTorch explains as 0/1 specialization, or does not explain. With an upper bound the size
     decides, which the text does not tell, so that is `symbolic_range`. `grad_mode` is the grad
     mode alone; if other fields changed as well, it is `global_state`. A tensor on another device

@@ -17,6 +17,7 @@ from pgo_advisor.dynamo.guard_text import (
     split_arguments,
     whole_source,
 )
+from pgo_advisor.dynamo.shape_guards import Relation, parse_relation
 from pgo_advisor.dynamo.sources import SourceDim, tensor_property
 
 
@@ -237,6 +238,8 @@ _ATOM = re.compile(
     rf"{_NUMBER.removeprefix('-?')}|(?:and|or|not|if|else|True|False)\b|math\.nan"
     r"|(?:(?:math|torch)\.)?[A-Za-z_]\w*(?=\()"
 )
+_INDEX_BOUND = re.compile(r"[^<>=!]* <=? 214748364[78]")
+"""Elements that 32 bits count: `SIMDScheduling.can_use_32bit_indexing` in torch/_inductor/codegen/simd.py."""
 _BOUNDS = re.compile(rf"(?:({_NUMBER}) (<=?) )?\$(?: (<=?|>=?|!=|==) ({_NUMBER}))?")
 _COMPARISON = re.compile(r"[<>=!]=|[<>]")
 _FLIPPED = {"<": ">", "<=": ">="}
@@ -250,7 +253,13 @@ def _symbolic(guard: str, comment: str) -> Cause:
     found = tensor_property(names[0])
     source, dim = found[1] if found else SourceDim(names[0])
     kind, expected = CauseKind.symbolic_relation, None
-    if bounds := _BOUNDS.fullmatch(relation):
+    floats = None if dim is not None else _float_equality(guard, names)
+    if floats is not None:
+        value = floats.solved()
+        kind, expected = CauseKind.float_value, None if value is None else f"{value:.12g}"
+    elif dim is not None and _INDEX_BOUND.fullmatch(relation):
+        kind = CauseKind.index_width
+    elif bounds := _BOUNDS.fullmatch(relation):
         lower, below, operator, upper = bounds.groups()
         only_zero_one = (
             lower == "2"
@@ -267,6 +276,18 @@ def _symbolic(guard: str, comment: str) -> Cause:
         kind = CauseKind.divisibility
         expected = relation.removeprefix("$ ") if relation.startswith("$ % ") else None
     return Cause(kind, source, dim, expected=expected)
+
+
+def _float_equality(guard: str, names: list[str]) -> Relation | None:
+    """An equality of an expression in one float with a constant: it asks that float's value.
+
+    `(1.0 + clip) == 1.19`: torch/fx/passes/_tensorify_python_scalars.py makes the float a constant, and the
+    guard is on the last expression in it. None for any other relation.
+    """
+    relation = parse_relation(guard)
+    if relation is None or len(set(names)) != 1 or len(relation.names) != 1:
+        return None
+    return relation if relation.constant_side() is not None else None
 
 
 def _skeleton(guard: str) -> tuple[str, list[str]]:

@@ -128,6 +128,29 @@ class Relation(NamedTuple):
             return left.id, right.id
         return None
 
+    def constant_side(self) -> float | None:
+        """The float that an equality requires its left side, an expression, to be; None if it is no such."""
+        tree = self.tree
+        if not (isinstance(tree, ast.Compare) and self.is_equality()):
+            return None
+        constant = tree.comparators[0]
+        if isinstance(tree.left, ast.Name) or not isinstance(constant, ast.Constant):
+            return None
+        return constant.value if isinstance(constant.value, float) else None
+
+    def solved(self) -> float | None:
+        """What the one name of such an equality has to be, if the expression is linear in it."""
+        tree, value = self.tree, self.constant_side()
+        if value is None or len(self.names) != 1 or not isinstance(tree, ast.Compare):
+            return None
+        (name,) = self.names
+        try:
+            at_0, at_1, at_2 = (_evaluate(tree.left, {name: at}) for at in (0.0, 1.0, 2.0))
+            linear = at_0 != at_1 and math.isclose(at_2 - at_1, at_1 - at_0)
+            return float((value - at_0) / (at_1 - at_0)) if linear else None
+        except (_Unknown, ArithmeticError, TypeError, ValueError, RecursionError):
+            return None
+
     def is_about_strides(self) -> bool:
         return any(".stride()[" in name for name in self.names)
 
