@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,39 @@ from pgo_advisor.analysis import Analysis
 
 TESTS = Path(__file__).parent
 TRACES = TESTS / "fixtures" / "traces"
+RELEASE = "2.13.0"
+"""The one that a fast run of the tests tries, if a test can try several."""
 
 Trace = Callable[[str, str], Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Marks what runs a program as `torch`, and what another release's recording shows, too, as `slow`.
+
+    Tests of one recording go to one process, which analyses it once.
+    """
+    skip = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
+    usual = {_without_release(item) for item in items if _release(item) == RELEASE}
+    for item in items:
+        if "box" in item.fixturenames:
+            item.add_marker("torch")
+        if item.get_closest_marker("torch"):
+            item.add_marker(skip)
+        if _release(item) not in (None, RELEASE) and _without_release(item) in usual:
+            item.add_marker("slow")
+        if "analysis" in item.fixturenames and hasattr(item, "callspec"):
+            params = item.callspec.params
+            item.add_marker(
+                pytest.mark.xdist_group(f"{params.get('version')} {params.get('name')}")
+            )
+
+
+def _release(item: pytest.Function) -> object:
+    return item.callspec.params.get("version") if hasattr(item, "callspec") else None
+
+
+def _without_release(item: pytest.Function) -> str:
+    return item.nodeid.replace(str(_release(item)), "")
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,7 @@ shapes = st.lists(st.integers(0, 6), min_size=1, max_size=3)
 layouts = st.tuples(shapes, st.booleans())
 
 
+@pytest.mark.torch
 @settings(deadline=None)
 @given(st.lists(layouts, min_size=1, max_size=6))
 @example([([2, 0], False), ([2, 0], True), ([0], False)])

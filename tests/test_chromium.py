@@ -19,7 +19,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OWN = re.compile(r"(?:^|\.)(?:google|googleapis|gvt1)\.com$")
 """Hosts that the browser itself asks for updates and the time."""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+pytestmark = [
+    pytest.mark.chromium,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
+]
 
 
 class Opened:

@@ -12,13 +12,13 @@ import gzip
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from conftest import TESTS, Trace
+from growth import is_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +27,7 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.console.lines import parse_line
 
+HEAD = "V1129 12:36:56.007000 4314 torch/x.py:1] "
 CONSOLE = TESTS / "fixtures" / "console"
 VERSIONS = ["2.7.1", "2.13.0", "2.15.0"]
 
@@ -291,6 +292,7 @@ def test_ids_that_come_again_after_a_reset(tmp_path: Path) -> None:
     assert compiles["generation"].tolist() == [0] * 3 + [1] * 3
 
 
+@pytest.mark.slow
 def test_a_cut_log(tmp_path: Path) -> None:
     text = recorded("2.13.0", "s20_recompile_limit")
     whole = advise(text, tmp_path).tables.guard_failures["text"].tolist()
@@ -346,6 +348,7 @@ def test_text_that_tells_nothing(tmp_path: Path) -> None:
         advise("loss 0.1\nloss 0.2\n", tmp_path)
 
 
+@pytest.mark.slow
 class TestHostileText:
     def test_a_line_without_end(self, tmp_path: Path) -> None:
         path = tmp_path / "log"
@@ -354,43 +357,39 @@ class TestHostileText:
             for _ in range(50):
                 file.write("[0/9] V1129 - x" * 70_000)
             file.write("\n" + recorded("2.13.0", "s03_int_arg__recompiles_verbose"))
-        start = time.monotonic()
         analysis = pgo_advisor.analyze(path, torch_version="2.13")
-        assert time.monotonic() - start < 10
         assert listed(analysis) == {"L['ids']:0", "L['ids']:1", "L['k']"}
 
     @pytest.mark.parametrize(
         "line",
         [
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] " * 2000,
-            "> " * 50_000,
-            "\x1b[" * 50_000,
-            "[" * 100_000,
-            "[x](" * 30_000,
-            "V1129 12:36:56.007000 4314 " + "a.py:" * 20_000,
-            "[rank1]:" * 12_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] create_symbol s0 = 1 for "
-            + " [1, " * 20_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] wrap_to_fake x (" + "1, " * 30_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] wrap_to_fake " + "x (" * 30_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] automatic dynamic "
-            + "x size(1) " * 10_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] eval " + "[guard added" * 10_000,
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1] Recompiling function f in "
-            + ":1" * 50_000
-            + "x",
-            "V1129 12:36:56.007000 4314 torch/x.py:1] ('Recompiling function f in x:1', "
-            + "(" * 50_000
-            + ")",
-            "V1129 12:36:56.007000 4314 torch/x.py:1] [0/1]     - " + "mismatch at index" * 5_000,
+            ("", f"{HEAD}[0/1] ", ""),
+            ("", "> ", ""),
+            ("", "\x1b[", ""),
+            ("", "[", ""),
+            ("", "[x](", ""),
+            ("V1129 12:36:56.007000 4314 ", "a.py:", ""),
+            ("", "[rank1]:", ""),
+            (f"{HEAD}[0/1] create_symbol s0 = 1 for ", " [1, ", ""),
+            (f"{HEAD}[0/1] wrap_to_fake x (", "1, ", ""),
+            (f"{HEAD}[0/1] wrap_to_fake ", "x (", ""),
+            (f"{HEAD}[0/1] automatic dynamic ", "x size(1) ", ""),
+            (f"{HEAD}[0/1] eval ", "[guard added", ""),
+            (f"{HEAD}[0/1] Recompiling function f in ", ":1", "x"),
+            (f"{HEAD}('Recompiling function f in x:1', ", "(", ")"),
+            (f"{HEAD}[0/1]     - ", "mismatch at index", ""),
         ],
     )
-    def test_reading_takes_linear_time(self, tmp_path: Path, line: str) -> None:
+    def test_reading_takes_linear_time(self, tmp_path: Path, line: tuple[str, str, str]) -> None:
         path = tmp_path / "log"
-        path.write_text(recorded("2.13.0", "s02_batch_and_seq") + line + "\n")
-        start = time.monotonic()
-        pgo_advisor.analyze(path, torch_version="2.13")
-        assert time.monotonic() - start < 3
+        text = recorded("2.13.0", "s02_batch_and_seq")
+
+        def read(size: int) -> None:
+            repeated = line[0] + line[1] * size + line[2]
+            path.write_text(f"{text}{repeated}\n")
+            pgo_advisor.analyze(path, torch_version="2.13")
+
+        assert is_linear(read, 5000)
 
     def test_numbers_that_would_fill_memory(self, tmp_path: Path) -> None:
         text = recorded("2.13.0", "s02_batch_and_seq")

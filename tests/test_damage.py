@@ -138,6 +138,7 @@ def test_without_a_string_table(trace: Trace, tmp_path: Path) -> None:
     assert compiles["outcome"].tolist() == ["graph", "graph"]
 
 
+@pytest.mark.slow
 def test_a_line_of_many_megabytes(trace: Trace, tmp_path: Path) -> None:
     log = tmp_path / "long.log"
     shutil.copy(trace("2.13.0", "s01_batch_dim"), log)
@@ -170,6 +171,7 @@ def test_a_file_that_grows(trace: Trace, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["s01_batch_dim", "s20_recompile_limit"])
+@pytest.mark.slow
 def test_random_cuts_at_the_command_line(trace: Trace, tmp_path: Path, name: str) -> None:
     content = trace("2.15.0", name).read_bytes()
     draw = random.Random(1)

@@ -298,7 +298,7 @@ def test_a_signal_leaves_nothing_behind(
     slow.write_text('#!/bin/sh\ntest "$1" = --version && echo tlparse 0.4.3 || exec sleep 60\n')
     slow.chmod(0o755)
     code = (
-        f"from pgo_advisor.ingest import tlparse; tlparse.sysconfig.get_path = lambda name: {str(bin_)!r}\n"
+        f"import sysconfig; sysconfig.get_path = lambda name: {str(bin_)!r}\n"
         f"from pgo_advisor.cli import main; main(['analyze', {str(trace('2.13.0', 's01_batch_dim'))!r}])"
     )
     environment = {**os.environ, "TMPDIR": str(scratch)}
@@ -306,7 +306,7 @@ def test_a_signal_leaves_nothing_behind(
     default = "default_int_handler" if number is signal.SIGINT else "SIG_DFL"
     code = f"import signal; signal.signal({int(number)}, signal.{default})\n{code}"
     with subprocess.Popen([sys.executable, "-c", code], env=environment) as running:
-        while not list(scratch.iterdir()):
+        while running.poll() is None and not list(scratch.iterdir()):
             time.sleep(0.05)
         time.sleep(0.3)
         running.send_signal(number)

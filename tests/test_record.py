@@ -14,7 +14,7 @@ import time
 import pytest
 from programs import COMPILE, Box, until_line
 
-pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
 
 
 def test_everything_of_the_program_is_its_own(box: Box) -> None:
@@ -133,13 +133,11 @@ def test_timeout_ends_a_program_that_will_not_end(box: Box) -> None:
         + "signal.signal(signal.SIGTERM, lambda *a: print('asked', flush=True))\n"
         + "time.sleep(600)\ntime.sleep(600)"
     )
-    began = time.monotonic()
     done = box.run("record", "--timeout", 8, *program)
     assert done.returncode == 124
     assert done.stdout == b"asked\n"
     assert b"after 8 s, by --timeout" in done.stderr
     assert b"L['x']:0" in done.stderr
-    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize("until", ["2", "8s"])

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from conftest import TESTS
 
-pytest.importorskip("torch")
 from scripts.scenarios.score import score
+
+pytestmark = pytest.mark.torch
 
 PROGRAMS = [
     "s02_batch_and_seq",  # equal inputs, marked together

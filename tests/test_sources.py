@@ -252,8 +252,8 @@ NASTY_KEYS = [
 ]
 
 
+@pytest.mark.torch
 def test_names_that_dynamo_prints(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
     pytest.importorskip("numpy")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -38,12 +38,6 @@ for n in (3, 4, 5): f(torch.randn(n), torch.randn(n + 2, n + 3), 7)
 """
 
 
-@pytest.fixture(autouse=True)
-def _torch(request: pytest.FixtureRequest) -> None:
-    if "box" in request.fixturenames:
-        pytest.importorskip("torch")
-
-
 def measure(box: Box, *arguments: object, code: int, **options: Any) -> dict[str, Any]:
     """Runs verify, checks its exit code, and gives what it measured as JSON."""
     out = box.folder / "verified.json"

@@ -24,6 +24,8 @@ from pgo_advisor.ingest.locate.paths import Found
 from pgo_advisor.ingest.trace.tlparse import run_tlparse
 from pgo_advisor.ingest.workers import run_tasks
 
+pytestmark = pytest.mark.slow
+
 Task = Callable[[], int]
 
 RANKS = 6

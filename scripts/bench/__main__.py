@@ -73,7 +73,7 @@ def tlhub(python: str, directory: Path, place: Path) -> Measure:
 
 
 def tlparse_each(directory: Path, place: Path) -> Measure:
-    """tlparse alone, once for each log, on all cores."""
+    """Runs tlparse alone, once for each log, on all cores."""
     script = (
         "import subprocess, sys, os; from pathlib import Path; "
         "from concurrent.futures import ThreadPoolExecutor as Pool; "
