@@ -297,6 +297,8 @@ def test_an_equality_of_an_expression_in_one_float_is_its_value(
     assert cause.expected == expected
 
 
-@pytest.mark.parametrize("guard", ["a*b + 1.0 == 2.0", "(x.size()[0] + 1.0) == 3.0", "(a + 1) == 3"])
+@pytest.mark.parametrize(
+    "guard", ["a*b + 1.0 == 2.0", "(x.size()[0] + 1.0) == 3.0", "(a + 1) == 3"]
+)
 def test_other_equalities_are_relations(guard: str) -> None:
     assert parse_failure(guard).cause.kind is CauseKind.symbolic_relation
