@@ -70,6 +70,7 @@ def slow_attack(used: Used) -> tuple[str, Attack] | None:
 
 
 @pytest.mark.parametrize("used", used_patterns(), ids=lambda used: used.where)
+@pytest.mark.slow
 def test_takes_linear_time(used: Used) -> None:
     assert slow_attack(used) is None
 
@@ -85,5 +86,6 @@ def test_takes_linear_time(used: Used) -> None:
         (r"x(\w{1,4000}?) y", "search"),
     ],
 )
+@pytest.mark.slow
 def test_a_slow_pattern_is_found(pattern: str, method: str) -> None:
     assert slow_attack(Used("", re.compile(pattern), frozenset({method})))
