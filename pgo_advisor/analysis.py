@@ -1,158 +1,41 @@
-"""The analysis of a job: its tables, what they mean, and every form in which that can be shown."""
+"""The analysis of a job: the report, its tables, and every form in which that can be shown."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgo_advisor.advice.advise import Advised, advise
-from pgo_advisor.advice.ranks import ProcessGroup, group_processes
-from pgo_advisor.advice.words import Note, Said, listed
-from pgo_advisor.dynamo.causes import CauseKind
+from msgspec.structs import asdict
+
+from pgo_advisor.advice.advise import advise
+from pgo_advisor.advice.words import Note, Said
 from pgo_advisor.dynamo.releases import TorchRelease
-from pgo_advisor.dynamo.source_list import SourceList, entries_of
 from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.limits import TLPARSE_TIMEOUT, Limits
-from pgo_advisor.measured import Measured
-from pgo_advisor.ranges import Range
-from pgo_advisor.report import Advice, Finding, FrameReport, Recompile
+from pgo_advisor.report import Report
 from pgo_advisor.tables import Tables
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import Bounds, Patch, PathMap
 
 
-@dataclass(frozen=True)
-class Totals:
-    """Sums over all logs. Seconds are those that the trace gives for each compile, added up."""
-
-    compiles: int
-    recompiles: int
-    seconds: float
-    recompile_seconds: float
-    predicted: Range
-    """Compiles with all of the advice."""
-    saved_seconds: float
-    """Of the recorded compiles that the advice is predicted to remove."""
-    unknown_causes: int
-    unfinished: int
-    """Compiles within which the log ends."""
-
-
-@dataclass(frozen=True)
-class Analysis:
+class Analysis(Report, frozen=True, kw_only=True, eq=False):
     """What a run left behind, and the advice from it."""
 
+    hidden = frozenset({"tables", "reports"})
+
     tables: Tables
-    logs: tuple[Path, ...]
-    """What each log was, by the tables' column `log`."""
-    losses: tuple[str, ...]
-    """What could not be read, in sentences."""
-    notes: tuple[str, ...]
-    """What the reader has to know of the advice, in sentences."""
-    release: TorchRelease | None
-    """The PyTorch that the advice is written for; None if neither the trace nor the caller told."""
-    advised: Advised
-    measured: Measured | None = None
-    """What runs of the program without and with the advice showed, if `verify` ran it."""
     reports: tuple[tuple[Path, Path], ...] = ()
     """Logs with tlparse's own reports of them, where these were wanted."""
 
-    @property
-    def frames(self) -> tuple[FrameReport, ...]:
-        """Compiled functions with their verdicts, the most expensive first."""
-        return self.advised.frames
-
-    @property
-    def recompiles(self) -> tuple[Recompile, ...]:
-        """Every recompile with its causes, in time."""
-        return self.advised.recompiles
-
-    @property
-    def advice(self) -> tuple[Advice, ...]:
-        """What to declare dynamic, the most valuable first."""
-        return self.advised.advice
-
-    @property
-    def inputs(self) -> int:
-        """How many inputs are to be declared; one of several functions counts once."""
-        return len({item.pair for item in self.advice})
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What no declaration cures, the most expensive first."""
-        return self.advised.findings
-
-    @cached_property
-    def processes(self) -> tuple[ProcessGroup, ...]:
-        """The processes in groups of those that compiled alike, the largest first."""
-        return group_processes(self.tables, self.recompiles)
-
-    @cached_property
-    def shown_recompiles(self) -> tuple[tuple[str, Recompile], ...]:
-        """The recompiles of one process of each group, with the ranks of the group, as `label` has them."""
-        ranks = {group.logs[0]: group.label for group in self.processes}
-        compiles = self.tables.compiles
-        log_of = dict(zip(compiles["compile"].tolist(), compiles["log"].tolist(), strict=True))
-        return tuple(
-            (ranks[log_of[recompile.compile]], recompile)
-            for recompile in self.recompiles
-            if log_of[recompile.compile] in ranks
-        )
-
-    @property
-    def dynamic_sources(self) -> str:
-        """The value of TORCH_COMPILE_DYNAMIC_SOURCES; empty if nothing is to be declared.
-
-        What the list held in the recorded run stays in it: that run shows no need of it, since it works.
-        """
-        return self._beside_those_in_force(self.advised.dynamic_sources)
-
-    @property
-    def dynamic_sources_beside_unbacked(self) -> str:
-        """The same for use together with `advised.unbacked_sources`; empty if there are none."""
-        if not self.advised.unbacked_sources.entries:
-            return ""
-        return self._beside_those_in_force(self.advised.beside_unbacked)
-
-    def _beside_those_in_force(self, listed: SourceList) -> str:
-        entries = [
-            entry for value in (*self.lists_in_force, listed.value) for entry in entries_of(value)
-        ]
-        return ",".join(dict.fromkeys(entries))
-
-    @cached_property
-    def lists_in_force(self) -> tuple[str, ...]:
-        """The lists of dynamic sources under which the recorded compiles ran, where the trace tells."""
-        recorded = self.tables.compiles["dynamic_sources"].dropna().unique().tolist()
-        return tuple(value for value in recorded if value)
-
-    @cached_property
-    def totals(self) -> Totals:
-        return Totals(
-            compiles=sum(frame.compiles for frame in self.frames),
-            recompiles=len(self.recompiles),
-            seconds=sum(frame.seconds for frame in self.frames),
-            recompile_seconds=sum(recompile.seconds for recompile in self.recompiles),
-            predicted=sum((frame.predicted for frame in self.frames), Range(0, 0)),
-            saved_seconds=sum(frame.saved_seconds for frame in self.frames),
-            unfinished=int((self.tables.compiles["outcome"] == "unknown").sum()),
-            unknown_causes=sum(
-                recompile.causes[0].kind is CauseKind.unknown for recompile in self.recompiles
-            ),
-        )
-
     def env(self, fmt: str = "shell") -> str:
         """The environment variable in one of the formats of `pgo_advisor.render.env`."""
-        from pgo_advisor.render.env import render_env
+        from pgo_advisor.render.env import export
 
-        value = self.dynamic_sources
-        return render_env({"TORCH_COMPILE_DYNAMIC_SOURCES": value} if value else {}, fmt)
+        return export(self, fmt)
 
     def snippet(self) -> str:
         """Python statements that mark what can be marked, grouped by call site."""
@@ -190,7 +73,14 @@ class Analysis:
         """The report as one self-contained HTML page, see `pgo_advisor.render.html.render_html`."""
         from pgo_advisor.render.html import render_html
 
-        return render_html(self, patch=patch, repo_url=repo_url, directory=directory)
+        return render_html(
+            self,
+            self.tables,
+            patch=patch,
+            repo_url=repo_url,
+            reports=self.reports,
+            directory=directory,
+        )
 
     def to_markdown(self, *, patch: Patch | None = None, repo_url: str | None = None) -> str:
         """A pull-request comment of at most 65,536 characters, with a patch's changes if one is given."""
@@ -258,16 +148,13 @@ def analyze(
         progress=progress,
     )
     release, notes = _release(read.tables, wanted)
-    advised = advise(read.tables, release)
-    return Analysis(
-        tables=read.tables,
-        logs=read.logs,
-        losses=read.losses,
-        notes=(*read.notes, *map(str, notes), *_notes(advised, read.tables)),
-        release=release,
-        advised=advised,
-        reports=read.reports,
-    )
+    report = advise(read.tables, release)
+    told = {
+        "logs": tuple(map(str, read.logs)),
+        "losses": read.losses,
+        "notes": (*read.notes, *map(str, notes), *report.notes),
+    }
+    return Analysis(tables=read.tables, reports=read.reports, **asdict(report) | told)
 
 
 def _release(tables: Tables, wanted: TorchRelease | None) -> tuple[TorchRelease | None, list[Said]]:
@@ -293,30 +180,3 @@ def _recorded_releases(tables: Tables) -> set[TorchRelease]:
         with suppress(ValueError):
             recorded.add(TorchRelease.parse(text))
     return recorded
-
-
-def _notes(advised: Advised, tables: Tables) -> Iterator[str]:
-    for value in tables.compiles["dynamic_sources"].dropna().unique():
-        if value:
-            yield str(Note.in_force(value=value))
-    if tables.compiles.drop_duplicates("log")["rank"].duplicated().any():
-        yield str(Note.same_rank())
-    yield from advised.dynamic_sources.notes
-    touching = [advice for advice in advised.advice if advice.also_touches and advice.list_entry]
-    if touching:
-        yield str(_touches(touching))
-    yield from advised.notes
-    if (tables.compiles["recorded_by"] == "console").any():
-        yield str(Note.console())
-    if not len(tables.compiles):
-        yield str(Note.profile_alone())
-
-
-def _touches(touching: Sequence[Advice]) -> Said:
-    frames = list(dict.fromkeys(name for advice in touching for name in advice.also_touches))
-    by_mark = all(advice.code for advice in touching)
-    return Note.touches(
-        entries=", ".join(dict.fromkeys(advice.list_entry or "" for advice in touching[:4])),
-        frames=listed(frames, 4, " and {} more"),
-        marks="; marks in the code (pgo-advisor snippet) do not" if by_mark else "",
-    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
-from pgo_advisor.ranges import Range
-from pgo_advisor.report import Verdict
+from pgo_advisor.report import Input, Range, Verdict
+from pgo_advisor.report.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
 from pgo_advisor.tables import Tables
 
 TEXTS = [
@@ -49,7 +47,7 @@ def measured(texts: list[str]) -> Measured:
         unforeseen=tuple(texts),
         broken_by=tuple(texts),
         useless=tuple(texts),
-        smallest=tuple(texts),
+        smallest=" and ".join(texts),
         runs=4,
         machine=texts[0],
         torch_version=texts[0],
@@ -78,61 +76,59 @@ def hostile(analysis: Analysis, number: int) -> Analysis:
                 ]
             }
         ),
-        advised=replace(
-            analysis.advised,
-            frames=tuple(
-                replace(
-                    frame,
-                    id=ids[index],
-                    name=text,
-                    file=f"{text}/{text}",
-                    why=text,
-                    unsure=(text,),
-                    verdict=verdicts[index % 3],
-                )
-                for index, text in enumerate(texts)
-            ),
-            recompiles=tuple(
-                replace(
-                    recompile,
-                    compile=index,
-                    compile_id=text,
-                    frame=ids[index],
-                    seconds=index / 100,
-                    causes=tuple(
-                        replace(
-                            cause,
-                            kind=kinds[index % len(kinds)],
-                            source=text,
-                            expected=text,
-                            actual=text,
-                            text=text,
-                        )
-                        for cause in recompile.causes
-                    ),
-                )
-                for index, text in enumerate(texts)
-                if index % 4
-            ),
-            advice=tuple(
-                replace(
-                    advice,
-                    frames=(ids[index],),
-                    source=text,
-                    code="torch._dynamo.mark_dynamic(x, 0)" if index % 2 else None,
-                    why_remedy=text,
-                    list_entry=text,
-                    values=(2, 3, 4096, text[:100]),
-                    together=(SourceDim(text, 0),),
-                    evidence=(text,),
-                    price=(text,),
-                    also_touches=(text,),
-                )
-                for index, text in enumerate(texts)
-            ),
-            findings=tuple(
-                replace(finding, summary=text, fix=text[:500], frames=(text,), evidence=(text,))
-                for text in texts
-            ),
+        frames=tuple(
+            replace(
+                frame,
+                id=ids[index],
+                name=text,
+                file=f"{text}/{text}",
+                why=text,
+                unsure=(text,),
+                verdict=verdicts[index % 3],
+            )
+            for index, text in enumerate(texts)
+        ),
+        recompiles=tuple(
+            replace(
+                recompile,
+                compile=index,
+                compile_id=text,
+                frame=ids[index],
+                seconds=index / 100,
+                causes=tuple(
+                    replace(
+                        cause,
+                        kind=kinds[index % len(kinds)],
+                        source=text,
+                        expected=text,
+                        actual=text,
+                        text=text,
+                    )
+                    for cause in recompile.causes
+                ),
+            )
+            for index, text in enumerate(texts)
+            if index % 4
+        ),
+        advice=tuple(
+            replace(
+                advice,
+                frame=ids[index],
+                frames=(ids[index],),
+                source=text,
+                code="torch._dynamo.mark_dynamic(x, 0)" if index % 2 else None,
+                why_remedy=text,
+                list_entry=text,
+                values=(2, 3, 4096, text[:100]),
+                together=(Input(text, 0),),
+                evidence=(text,),
+                price=(text,),
+                also_touches=(text,),
+            )
+            for index, text in enumerate(texts)
+        ),
+        findings=tuple(
+            replace(finding, summary=text, fix=text[:500], frames=(text,), evidence=(text,))
+            for text in texts
         ),
     )

@@ -132,7 +132,7 @@ def test_recordings_are_of_programs() -> None:
 def test_unbacked_sizes_take_no_branch_on_another_size(analysis: Analyses) -> None:
     # sizes 1 of x join the others, the two outcomes of the branch on y stay: measured as 2
     found = analysis("2.13.0", "u57_size_one_beside_a_branch")
-    assert found.totals.predicted.low - found.advised.unbacked_saves == 2
+    assert found.totals.predicted.low - found.unbacked_saves == 2
 
 
 def test_the_option_of_unbacked_sizes_keeps_the_list_in_force(trace: Trace, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -15,14 +14,13 @@ from conftest import Trace
 from hostile import TEXTS, hostile, measured
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.dynamo.source_list import ListEntry, SourceList
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.measured import Outcome, Way
 from pgo_advisor.render.charts import FIRST, CompileRow, sizes, ticks, timeline
 from pgo_advisor.render.templates import short
+from pgo_advisor.report.measured import Outcome, Way
 
 Analyses = Callable[[str, str], Analysis]
 VOID = {"meta", "br"}
@@ -240,8 +238,7 @@ def test_of_thousands_of_compiles_the_most_expensive_are_shown(analysis: Analyse
 def test_what_is_copied_is_exact_where_what_is_shown_is_not(analysis: Analyses) -> None:
     recorded = analysis("2.13.0", "s12_dtype")
     name = "L['\u202ex']"
-    listed = SourceList((ListEntry(name, (SourceDim(name, 0),)),), (), ())
-    listed_alone = replace(recorded, advised=replace(recorded.advised, dynamic_sources=listed))
+    listed_alone = replace(recorded, dynamic_sources=name)
     page = Page(listed_alone.to_html())
     exact = page.attributes("button")[0]["data-copy"]
     assert exact == listed_alone.env("shell").rstrip()

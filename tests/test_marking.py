@@ -29,7 +29,10 @@ def test_a_free_dim_is_marked_firmly(analysis: Analyses, version: str) -> None:
 def test_equal_dims_are_marked_together(analysis: Analyses, version: str) -> None:
     result = analysis(version, "s02_batch_and_seq")
     assert set(remedies(result).values()) == {Remedy.mark_dynamic}
-    together = {(advice.pair.source, advice.pair.dim): advice.together for advice in result.advice}
+    together = {
+        (advice.source, advice.dim): tuple(other.pair for other in advice.together)
+        for advice in result.advice
+    }
     assert together == {
         ("L['ids']", 0): (("L['mask']", 0),),
         ("L['mask']", 0): (("L['ids']", 0),),

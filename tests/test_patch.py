@@ -19,19 +19,16 @@ from fake_torch import fake_torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgo_advisor.advice.advise import Advised
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.cli import main
-from pgo_advisor.dynamo.source_list import encode
-from pgo_advisor.dynamo.sources import SourceDim, parse, python_expression
+from pgo_advisor.dynamo.sources import parse, python_expression
 from pgo_advisor.errors import OutputError
 from pgo_advisor.patch import Patch, PathMap, SiteOutcome, make_patch
 from pgo_advisor.patch.diff import unified
 from pgo_advisor.patch.repository import write
 from pgo_advisor.patch.source_file import SourceFile
-from pgo_advisor.ranges import Range
 from pgo_advisor.render.patch import html_section, markdown_section
-from pgo_advisor.report import Advice, CallSite, FrameReport, Remedy, Verdict
+from pgo_advisor.report import Advice, CallSite, FrameReport, Input, Range, Remedy, Verdict
 from pgo_advisor.tables import Tables
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -75,29 +72,27 @@ def analysis_of(
     )  # fmt: skip
     advice = tuple(
         Advice(
-            "varying-dim",
-            (name,),
-            match[1],
-            int(match[2]),
-            Remedy.maybe_mark_dynamic if match[3] else Remedy.mark_dynamic,
-            "",
-            match[1],
-            "mark",
-            None,
-            Range(1, 1),
-            1.0,
-            (4, 5),
-            (SourceDim(f"L['{match[5]}']", 1 - int(match[2])),) if match[5] else (),
-            (),
-            (),
-            (),
+            source=match[1],
+            dim=int(match[2]),
+            rule="varying-dim",
+            frame=name,
+            frames=(name,),
+            remedy=Remedy.maybe_mark_dynamic if match[3] else Remedy.mark_dynamic,
+            why_remedy="",
+            list_entry=match[1],
+            code="mark",
+            saved=Range(1, 1),
+            saved_seconds=1.0,
+            values=(4, 5),
+            together=(Input(f"L['{match[5]}']", 1 - int(match[2])),) if match[5] else (),
         )
         for match in matches
     )
     compiled = {"compile": 0, "file": file, "line": first, "name": name}
-    nothing = encode([], None)
     return Analysis(
-        Tables.from_rows(
+        frames=(frame,),
+        advice=advice,
+        tables=Tables.from_rows(
             {
                 "compiles": [compiled, {**compiled, "compile": 1}],
                 "inputs": [
@@ -125,9 +120,7 @@ def analysis_of(
                 else [],
             }
         ),
-        (), (), (), None,
-        Advised((frame,), (), advice, (), nothing, nothing, nothing, 0, ()),
-    )  # fmt: skip
+    )
 
 
 def patched(analysis: Analysis, **options: Any) -> Patch:

@@ -10,11 +10,11 @@ import pytest
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.shape_guards import parse_relation
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.ranges import Range
 from pgo_advisor.replay.decisions import installed_decisions
 from pgo_advisor.replay.frames import Call, Frame, GuardFailure, Scalar, Tensor
 from pgo_advisor.replay.plan import choose, declaration
 from pgo_advisor.replay.predict import Predictor
+from pgo_advisor.report import Range
 
 X0, X1 = (SourceDim("L['x']", dim) for dim in range(2))
 

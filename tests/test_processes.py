@@ -10,9 +10,9 @@ import pytest
 from conftest import Trace
 
 import pgo_advisor
-from pgo_advisor.advice.ranks import ProcessGroup, runs_in_words
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.render.report import processes
+from pgo_advisor.render.groups import processes
+from pgo_advisor.report import ProcessGroup, runs_in_words
 
 
 @pytest.fixture(scope="module")

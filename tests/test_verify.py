@@ -8,7 +8,6 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,12 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from programs import COMPILE, Box, until_line
 
 from pgo_advisor.analysis import Analysis
-from pgo_advisor.measured import Outcome
 from pgo_advisor.render.json import schema
+from pgo_advisor.report.measured import Outcome
 from pgo_advisor.run.record import Recorded
 from pgo_advisor.run.supervise import Ended
 from pgo_advisor.verify.candidates import Entries

@@ -168,15 +168,3 @@ def _equalities(group: CodeObject) -> Iterator[tuple[SourceDim, SourceDim]]:
 
 def _pairs(names: Iterable[str]) -> Sequence[SourceDim | None]:
     return [pair_of(name) for name in names]
-
-
-def decided_by(calls: Iterable[Call]) -> set[SourceDim]:
-    """Pairs by whose size a recorded compile decided something, be it only that it equals another."""
-    return {
-        pair
-        for call in calls
-        for relation in (*call.decisions, *(relation for relation, _ in call.installed))
-        if not relation.is_lower_bound() and not relation.is_about_strides()
-        for name in relation.names
-        if (pair := pair_of(call.symbols.get(name, name))) is not None
-    }

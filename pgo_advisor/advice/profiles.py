@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pgo_advisor.advice.words import Evidence, Note, WhyRemedy, listed
+from pgo_advisor.advice.words import Evidence, Note, Said, WhyRemedy, listed
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.frames import UNKNOWN, rows
 from pgo_advisor.report import Advice, Remedy
@@ -69,7 +69,7 @@ class Profile:
     """What varied in code of which no full record is at hand, with where; sentences on what is unclear."""
 
     pairs: dict[SourceDim, tuple[Location, ...]]
-    notes: tuple[str, ...]
+    notes: tuple[Said, ...]
 
     def pairs_of(self, location: Location) -> list[SourceDim]:
         """What varied in one code object."""
@@ -82,11 +82,12 @@ class Profile:
         for pair, places in self.pairs.items():
             if pair in but:
                 continue
+            frames = tuple(f"{name} ({file}:{line})" for file, line, name in places)
             what = "values" if pair.dim is None else "sizes"
             yield Advice(
-                condition=None,
                 rule="varying-int" if pair.dim is None else "varying-dim",
-                frames=tuple(f"{name} ({file}:{line})" for file, line, name in places),
+                frame=frames[0],
+                frames=frames,
                 source=pair.source,
                 dim=pair.dim,
                 remedy=Remedy.dynamic_sources,
@@ -94,12 +95,7 @@ class Profile:
                 list_entry=items.get(pair),
                 code=None,
                 saved=None,
-                saved_seconds=0.0,
-                values=(),
-                together=(),
                 evidence=(str(Evidence.profile(what=what)),),
-                price=(),
-                also_touches=(),
             )
 
 
@@ -117,7 +113,7 @@ def profile_of(tables: Tables, recorded: Collection[Location]) -> Profile:
     for pair, place in _late_symbols(tables):
         places[pair][place] = None
     notes = [Note.unclear(names=listed(list(unclear), 5, ", …"))] if unclear else []
-    return Profile({pair: tuple(found) for pair, found in places.items()}, tuple(map(str, notes)))
+    return Profile({pair: tuple(found) for pair, found in places.items()}, tuple(notes))
 
 
 def _inputs(entries: Iterable[Mapping[str, Any]]) -> Iterable[_Input]:
@@ -144,25 +140,25 @@ def _late_symbols(tables: Tables) -> Iterator[tuple[SourceDim, Location]]:
         row["compile"]: row for row in rows(tables.compiles) if row["recorded_by"] == "console"
     }
     frame_of = {compile_: row["frame"] for compile_, row in compiles.items()}
-    first: dict[int, int] = {}
-    for compile_, frame in frame_of.items():
-        first.setdefault(frame, compile_)
-    ranks: dict[tuple[int, str], set[int]] = defaultdict(set)
-    for row in rows(tables.inputs):
-        if row["compile"] in compiles and row["size"] is not None:
-            ranks[frame_of[row["compile"]], row["source"]].add(len(row["size"]))
+    first = dict(reversed([(frame, compile_) for compile_, frame in frame_of.items()]))
     symbols = [
         (row["compile"], SourceDim(row["source"], row["dim"]))
         for row in rows(tables.symbols)
         if row["compile"] in compiles and row["kind"] in {"size", "int"}
     ]
-    given = {
-        (frame_of[compile_], pair)
-        for compile_, pair in symbols
-        if compile_ == first[frame_of[compile_]]
-    }
+    given = {(frame_of[c], pair) for c, pair in symbols if c == first[frame_of[c]]}
+    ranked = _of_several_ranks(tables, frame_of)
     for compile_, pair in symbols:
         row, frame = compiles[compile_], frame_of[compile_]
-        ranked = len(ranks[frame, pair.source]) > 1
-        if (frame, pair) not in given and not ranked and not pair.source.endswith("._base"):
+        late = (frame, pair) not in given and (frame, pair.source) not in ranked
+        if late and not pair.source.endswith("._base"):
             yield pair, (row["file"] or UNKNOWN, row["line"] or 0, row["name"] or UNKNOWN)
+
+
+def _of_several_ranks(tables: Tables, frame_of: Mapping[int, int]) -> set[tuple[int, str]]:
+    """Tensors of frames that had several numbers of dims."""
+    ranks: dict[tuple[int, str], set[int]] = defaultdict(set)
+    for row in rows(tables.inputs):
+        if row["compile"] in frame_of and row["size"] is not None:
+            ranks[frame_of[row["compile"]], row["source"]].add(len(row["size"]))
+    return {tensor for tensor, found in ranks.items() if len(found) > 1}

@@ -3,50 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterable, Iterator
 
 from pgo_advisor.advice.words import Differs, Said
 from pgo_advisor.replay.frames import UNKNOWN, rows
-from pgo_advisor.report import Recompile
+from pgo_advisor.report import ProcessGroup, Recompile
 from pgo_advisor.tables import Tables
 
 _MAX_FUNCTIONS = 3
-
-
-@dataclass(frozen=True)
-class ProcessGroup:
-    """Processes that compiled the same functions in the same order and for the same causes.
-
-    Sizes and durations may differ.
-    """
-
-    logs: tuple[int, ...]
-    """Keys of the column `log`, in order; the first stands for all."""
-    ranks: tuple[int, ...]
-    """Of these processes, as far as they have one."""
-    compiles: int
-    """Of each."""
-    differs: tuple[str, ...]
-    """What tells it from the largest group, as `f: 3 compiles instead of 2`; at most three."""
-
-    @property
-    def label(self) -> str:
-        """Its ranks, as `0 to 6, 9, …`: not all of many; empty if none is known."""
-        return runs_in_words(self.ranks, most=16)
-
-
-def runs_in_words(numbers: Sequence[int], noun: str = "", most: int = 0) -> str:
-    """`0 to 6, 9`; with the noun, `ranks 0 to 6, 9`. What goes beyond `most` characters is `…`, if given."""
-    words = ""
-    for first, last in _runs(numbers):
-        run = str(first) if first == last else f"{first} to {last}"
-        if most and len(words) + len(run) > most and words:
-            words += ", …"
-            break
-        words += f", {run}" if words else run
-    return f"{noun}{'' if len(numbers) == 1 else 's'} {words}" if noun and words else words
 
 
 def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[ProcessGroup, ...]:
@@ -96,10 +60,3 @@ def _differs(own: Counter[str], common: Counter[str], *, cut: bool) -> Iterator[
         yield Differs.more(number=len(names) - _MAX_FUNCTIONS)
     if not names and own is not common and not cut:
         yield Differs.order()
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Numbers in order as first and last of each run without a gap."""
-    for _, run in groupby(enumerate(numbers), key=lambda place: place[1] - place[0]):
-        members = [number for _, number in run]
-        yield members[0], members[-1]

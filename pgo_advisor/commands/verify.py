@@ -85,8 +85,8 @@ def verify(
     standard error. A pipe on standard input is read once and given to each run.
     """
     from pgo_advisor.ingest.trace.tlparse import find_tlparse
-    from pgo_advisor.measured import Outcome, Way
     from pgo_advisor.render.patch import render_sites
+    from pgo_advisor.report.measured import Outcome, Way
     from pgo_advisor.run.record import say_on_terminal, why_nothing
     from pgo_advisor.verify.compare import verify as run
     from pgo_advisor.verify.expectation import read_claim

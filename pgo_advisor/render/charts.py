@@ -82,26 +82,35 @@ def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
     drawn = sorted(timed, key=lambda item: -item[1].seconds)[:_MAX_BARS]
     legend = _legend(row for _, row in drawn)
     css = {entry.cause: entry.css for entry in legend}
-    lanes: dict[tuple[str, str], list[Bar]] = defaultdict(list)
-    for start, row in drawn:
-        bar = Bar(
+    bars = [
+        Bar(
             100 * (start - origin) / seconds,
             100 * row.seconds / seconds,
             css.get(row.cause, "other"),
             row,
         )
-        lanes[row.frame, row.ranks].append(bar)
-    shown = [Lane(frame, ranks, bars) for (frame, ranks), bars in lanes.items()]
-    if others := shown[_MAX_LANES:]:
-        bars = [bar for lane in others for bar in lane.bars]
-        shown[_MAX_LANES:] = [Lane(f"{len(others)} more", "", bars)]
+        for start, row in drawn
+    ]
     return Timeline(
-        lanes=shown,
+        lanes=_lanes(bars),
         ticks=[Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)],
         legend=legend,
         seconds=seconds,
         left_out=len(rows) - len(drawn),
     )
+
+
+def _lanes(bars: Iterable[Bar]) -> list[Lane]:
+    """A lane for each frame and group of ranks, all beyond the first ones in one."""
+    lanes: dict[tuple[str, str], list[Bar]] = defaultdict(list)
+    for bar in bars:
+        lanes[bar.row.frame, bar.row.ranks].append(bar)
+    shown = [Lane(frame, ranks, found) for (frame, ranks), found in lanes.items()]
+    if others := shown[_MAX_LANES:]:
+        shown[_MAX_LANES:] = [
+            Lane(f"{len(others)} more", "", [bar for lane in others for bar in lane.bars])
+        ]
+    return shown
 
 
 def _legend(rows: Iterable[CompileRow]) -> list[Legend]:
@@ -140,19 +149,22 @@ def sizes(values: Iterable[int | str]) -> list[Dot]:
     if len(numbers) < 3:
         return []
     low, high = numbers[0], numbers[-1]
-    wide = high > 32 * max(low, 1)
-    place = (lambda value: math.log1p(value)) if wide else float
+    place = math.log1p if high > 32 * max(low, 1) else float
     dots: dict[int, Dot] = {}
     last = 4.0
     for value in (low, high, *numbers[1:-1]):
         x = 4 + 92 * (place(value) - place(low)) / (place(high) - place(low))
-        room = 3 + 2 * len(str(value))
         edge = value in (low, high)
-        labelled = edge or (x - last >= room and x + room <= 96)
+        labelled = edge or _has_room(x, last, value)
         if labelled and not edge:
             last = x
         dots.setdefault(round(x * _MAX_DOTS / 100), Dot(round(x, 2), value, labelled))
     return sorted(dots.values())
+
+
+def _has_room(x: float, last: float, value: int) -> bool:
+    room = 3 + 2 * len(str(value))
+    return x - last >= room and x + room <= 96
 
 
 def shares(parts: Mapping[str, float]) -> list[tuple[str, float, float]]:

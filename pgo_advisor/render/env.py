@@ -11,6 +11,24 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 
+from pgo_advisor.report import Report
+
+DYNAMIC = "TORCH_COMPILE_DYNAMIC_SOURCES"
+UNBACKED = "TORCH_COMPILE_UNBACKED_SOURCES"
+
+
+def export(report: Report, fmt: str = "shell") -> str:
+    """The advised list, in one of FORMATS."""
+    return render_env({DYNAMIC: report.dynamic_sources} if report.dynamic_sources else {}, fmt)
+
+
+def unbacked_option(report: Report) -> str:
+    """Shell lines that set the lists of the option for sizes 0 and 1; empty if there is none."""
+    if not report.unbacked_sources:
+        return ""
+    lists = {UNBACKED: report.unbacked_sources, DYNAMIC: report.dynamic_sources_beside_unbacked}
+    return render_env({name: value for name, value in lists.items() if value}, "shell")
+
 
 def render_env(variables: Mapping[str, str], fmt: str) -> str:
     """Text in one of FORMATS that sets these variables in their order, ending in a newline.

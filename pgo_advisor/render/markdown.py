@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pgo_advisor.analysis import Analysis
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.measured import Measured
+from pgo_advisor.advice.words import listed
+from pgo_advisor.render.answer import answer
+from pgo_advisor.render.env import export, unbacked_option
+from pgo_advisor.render.groups import Alike, alike, processes
 from pgo_advisor.render.markdown_text import code, fenced, prose
 from pgo_advisor.render.measured import TOTALS, caution, sentences, table
-from pgo_advisor.render.report import (
-    Alike,
-    alike,
-    answer,
-    kind_in_words,
-    processes,
+from pgo_advisor.render.snippet import render_snippet
+from pgo_advisor.render.text import count, duration, kind_in_words, saved
+from pgo_advisor.report import (
+    Advice,
+    Cause,
+    Finding,
+    FrameReport,
+    Input,
+    Recompile,
+    Report,
+    Verdict,
 )
-from pgo_advisor.render.text import count, duration, saved, unbacked_option
-from pgo_advisor.report import Finding, FrameReport, Recompile, Verdict
+from pgo_advisor.report.measured import Measured
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import Patch
@@ -42,7 +47,7 @@ class _Folded(NamedTuple):
 
 
 def render_markdown(
-    analysis: Analysis, *, patch: Patch | None = None, repo_url: str | None = None
+    report: Report, *, patch: Patch | None = None, repo_url: str | None = None
 ) -> str:
     """A comment of at most LIMIT characters: the details are shortened, the advice is not.
 
@@ -54,45 +59,58 @@ def render_markdown(
         from pgo_advisor.render.patch import markdown_section
 
         patched = markdown_section(patch, repo_url)
-    text = "".join(_answer(analysis, patched, snippet=not (patch and patch.diff)))
-    sections = list(_details(analysis))
+    text = "".join(_answer(report, patched, snippet=not (patch and patch.diff)))
+    sections = list(_details(report))
     for number, folded in enumerate(sections):
         text += _fitted(folded, (LIMIT - _length(text)) // (len(sections) - number))
     return text
 
 
-def _answer(analysis: Analysis, patched: str, *, snippet: bool) -> Iterator[str]:
-    totals = analysis.totals
-    yield f"{MARKER}\n"
-    if totals.compiles and analysis.advice and not analysis.measured:
-        seconds = f", saves {saved(totals)} of {duration(totals.seconds)}" if totals.seconds else ""
-        yield f"**{totals.compiles} → {totals.predicted} compiles** predicted{seconds}\n\n"
-    else:
-        headline, sentence = answer(analysis)
-        yield f"**{headline}.** {sentence}\n\n"
-    if analysis.measured:
-        yield from _measured(analysis.measured)
-    remarks = [f"- **Lost:** {prose(loss)}\n" for loss in analysis.losses]
-    remarks += [f"- **Note:** {prose(note)}\n" for note in analysis.notes]
+def _answer(report: Report, patched: str, *, snippet: bool) -> Iterator[str]:
+    yield f"{MARKER}\n{_headline(report)}\n\n"
+    if report.measured:
+        yield from _measured(report.measured)
+    yield from _remarks(report)
+    list_, code = _advice(report, patched, snippet=snippet)
+    if list_ + code and (warning := caution(report)):
+        yield f"**{warning}:**\n\n"
+    yield list_ and f"{list_}\n"
+    yield from _frames(report.frames)
+    yield code and f"{code}\n"
+
+
+def _headline(report: Report) -> str:
+    totals = report.totals
+    if not totals.compiles or not report.advice or report.measured:
+        headline, sentence = answer(report)
+        return f"**{headline}.** {sentence}"
+    seconds = f", saves {saved(totals)} of {duration(totals.seconds)}" if totals.seconds else ""
+    return f"**{totals.compiles} → {totals.predicted} compiles** predicted{seconds}"
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    remarks = [f"- **Lost:** {prose(loss)}\n" for loss in report.losses]
+    remarks += [f"- **Note:** {prose(note)}\n" for note in report.notes]
     shown = _as_fit(remarks, _MAX_REMARKS)
     yield from shown
     if len(remarks) > len(shown):
         yield f"- and {len(remarks) - len(shown)} more\n"
     if remarks:
         yield "\n"
-    export = fenced(analysis.env("shell"), "sh") if analysis.dynamic_sources else ""
-    marks = snippet and any(advice.code for advice in analysis.advice)
-    code = patched + (fenced(analysis.snippet(), "python") if marks else "")
-    if _length(export) > _MAX_ADVICE:
-        export = "Too long for a comment: `pgo-advisor env` prints the list.\n"
-    if _length(export + code) > _MAX_ADVICE:
+
+
+def _advice(report: Report, patched: str, *, snippet: bool) -> tuple[str, str]:
+    """The list, and what goes into the code; if they are too long, what prints them."""
+    list_ = fenced(export(report), "sh") if report.dynamic_sources else ""
+    code = patched
+    if snippet and any(advice.code for advice in report.advice):
+        code += fenced(render_snippet(report), "python")
+    if _length(list_) > _MAX_ADVICE:
+        list_ = "Too long for a comment: `pgo-advisor env` prints the list.\n"
+    if _length(list_ + code) > _MAX_ADVICE:
         command = "patch` prints the changes" if patched else "snippet` prints the statements"
         code = f"Too long for a comment: `pgo-advisor {command}.\n"
-    if export + code and (warning := caution(analysis)):
-        yield f"**{warning}:**\n\n"
-    yield export and f"{export}\n"
-    yield from _frames(analysis.frames)
-    yield code and f"{code}\n"
+    return list_, code
 
 
 def _measured(measured: Measured) -> Iterator[str]:
@@ -135,29 +153,25 @@ def _function(frame: FrameReport) -> str:
     return f"{code(frame.id, 60)} {code(f'{file}:{frame.line}', 60)}"
 
 
-def _details(analysis: Analysis) -> Iterator[_Folded]:
-    if analysis.findings:
+def _details(report: Report) -> Iterator[_Folded]:
+    if report.findings:
         yield _Folded(
-            f"What marking does not cure ({len(analysis.findings)})",
+            f"What marking does not cure ({len(report.findings)})",
             "",
-            [_finding(found) for found in analysis.findings],
-            is_open=not analysis.advice,
+            [_finding(found) for found in report.findings],
+            is_open=not report.advice,
         )
-    if analysis.advice:
-        yield _Folded(
-            f"Why these inputs ({analysis.inputs})",
-            "",
-            [_inputs(group) for group in alike(analysis.advice)],
-        )
-    unsure = [
+    if report.advice:
+        why = [_inputs(group) for group in alike(report.advice)]
+        yield _Folded(f"Why these inputs ({report.inputs})", "", why)
+    if unsure := [
         f"- {code(frame.id, 80)}: a range, since {prose(reason)}\n"
-        for frame in analysis.frames
+        for frame in report.frames
         for reason in frame.unsure
-    ]
-    if unsure:
+    ]:
         yield _Folded("How sure the prediction is", "", unsure)
-    if option := unbacked_option(analysis):
-        more = count(analysis.advised.unbacked_saves, "more compile")
+    if option := unbacked_option(report):
+        more = count(report.unbacked_saves, "more compile")
         yield _Folded(
             "Option: unbacked sizes",
             "Sizes 0 and 1 keep graphs of their own. This instead of the list above may save up to "
@@ -165,10 +179,10 @@ def _details(analysis: Analysis) -> Iterator[_Folded]:
             "compiles.\n\n",
             [fenced(option, "sh")],
         )
-    if lines := processes(analysis):
+    if lines := processes(report):
         yield _Folded("Processes", "", [f"- {prose(line, 300)}\n" for line in lines])
-    if analysis.recompiles:
-        yield _recompiles(analysis.shown_recompiles)
+    if report.recompiles:
+        yield _recompiles(report.shown_recompiles)
 
 
 def _finding(found: Finding) -> str:
@@ -181,17 +195,12 @@ def _finding(found: Finding) -> str:
 
 def _inputs(group: Alike) -> str:
     first = group.items[0]
-    named = ", ".join(map(_pair, (item.pair for item in group.items[:6])))
-    more = f" and {len(group.items) - 6} more" if len(group.items) > 6 else ""
-    values = ", ".join(_value(value) for value in first.values[:16])
-    seen = f": {values}{', …' if first.values[16:] else ''}" if values else ""
-    lines = [f"- {named}{more} in {', '.join(code(frame, 80) for frame in first.frames[:4])}{seen}"]
-    for item in group.items[:6]:
-        worth = "" if item.saved is None else f"; {count(item.saved, 'compile')} lost without it"
-        lines.append(f"{code(item.remedy.value)}, since {prose(item.why_remedy, 200)}{worth}")
-    lines[1:] = dict.fromkeys(f"  - {line}" for line in lines[1:])
+    named = listed([_input(item) for item in group.items], 6, " and {} more")
+    functions = ", ".join(code(frame, 80) for frame in first.frames[:4])
+    lines = [f"- {named} in {functions}{_seen(first)}"]
+    lines += dict.fromkeys(f"  - {_how(item)}" for item in group.items[:6])
     if group.together:
-        others = ", ".join(map(_pair, group.together[:6]))
+        others = ", ".join(map(_input, group.together[:6]))
         lines.append(f"  - equal to {others} by the code: declare all, or none")
     lines += [f"  - {prose(text)}" for text in group.price]
     if group.also_touches:
@@ -201,12 +210,18 @@ def _inputs(group: Alike) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _value(value: int | str) -> str:
-    return str(value) if isinstance(value, int) else code(value, 30)
+def _seen(item: Advice) -> str:
+    values = [str(v) if isinstance(v, int) else code(v, 30) for v in item.values]
+    return f": {listed(values, 16, ', …')}" if values else ""
 
 
-def _pair(pair: SourceDim) -> str:
-    return code(pair.source, 120) + ("" if pair.dim is None else f" dim {pair.dim}")
+def _how(item: Advice) -> str:
+    worth = "" if item.saved is None else f"; {count(item.saved, 'compile')} lost without it"
+    return f"{code(item.remedy.value)}, since {prose(item.why_remedy, 200)}{worth}"
+
+
+def _input(item: Input | Cause) -> str:
+    return code(item.source or "", 120) + ("" if item.dim is None else f" dim {item.dim}")
 
 
 def _recompiles(recompiles: Sequence[tuple[str, Recompile]]) -> _Folded:
@@ -224,17 +239,19 @@ def _recompiles(recompiles: Sequence[tuple[str, Recompile]]) -> _Folded:
 
 
 def _recompile(recompile: Recompile, ranks: str | None) -> str:
-    changes = []
-    for cause in recompile.causes[:4]:
-        source = "" if cause.source is None else f" {_pair(SourceDim(cause.source, cause.dim))}"
-        what = f" {code(cause.change, 80)}" if cause.change else ""
-        changes.append(f"{kind_in_words(cause.kind)}{source}{what}")
+    changes = "; ".join(map(_change, recompile.causes[:4]))
     rank = "" if ranks is None else f"{ranks[:40]} | "
     return (
         f"| {code(recompile.compile_id, 40)} | {rank}{code(recompile.frame, 60)} "
-        f"| {'; '.join(changes)} | {duration(recompile.seconds)} "
+        f"| {changes} | {duration(recompile.seconds)} "
         f"| {'goes' if recompile.removed else 'stays'} |\n"
     )
+
+
+def _change(cause: Cause) -> str:
+    source = "" if cause.source is None else f" {_input(cause)}"
+    what = f" {code(cause.change, 80)}" if cause.change else ""
+    return f"{kind_in_words(cause.kind)}{source}{what}"
 
 
 def _fitted(folded: _Folded, room: int) -> str:

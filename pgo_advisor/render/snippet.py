@@ -6,16 +6,15 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
 
-from pgo_advisor.analysis import Analysis
-from pgo_advisor.dynamo.sources import SourceDim
+from pgo_advisor.render.env import export
 from pgo_advisor.render.text import one_line
-from pgo_advisor.report import Advice, FrameReport, Remedy
+from pgo_advisor.report import Advice, FrameReport, Remedy, Report
 
 _WIDTH = 96
 _COMPOUND = [["for"], ["while"], ["with"], ["if"], ["async"]]
 
 
-def render_snippet(analysis: Analysis) -> str:
+def render_snippet(report: Report) -> str:
     """Statements to paste before the calls, as valid Python; comments say where, and what they cannot do.
 
     They are in terms of the compiled function's own arguments, as the trace names these. The text ends in a
@@ -23,22 +22,22 @@ def render_snippet(analysis: Analysis) -> str:
     """
     marks: dict[str, list[Advice]] = defaultdict(list)
     unmarkable: list[Advice] = []
-    for advice in analysis.advice:
+    for advice in report.advice:
         if advice.code is None:
             unmarkable.append(advice)
         else:
             for frame in advice.frames:
                 marks[frame].append(advice)
-    if not analysis.advice:
+    if not report.advice:
         return "# Nothing to mark: no recorded recompile would be saved by it.\n"
     lines: list[str] = []
     if marks:
         lines += ["import torch._dynamo", ""]
-    frames = {frame.id: frame for frame in analysis.frames}
+    frames = {frame.id: frame for frame in report.frames}
     for name, members in marks.items():
         lines += [*_before(frames[name]), *_statements(members), ""]
     if unmarkable:
-        lines += _list_only(analysis, unmarkable)
+        lines += _list_only(report, unmarkable)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -59,27 +58,11 @@ def _before(frame: FrameReport) -> Iterator[str]:
 
 
 def _statements(members: list[Advice]) -> Iterator[str]:
-    done: set[SourceDim] = set()
-    for advice in members:
-        if advice.pair in done:
-            continue
-        group = [advice]
-        if advice.together:
-            equal = {advice.pair, *advice.together}
-            group = [other for other in members if other.pair in equal]
+    for group in _equal_ones(members):
         if len(group) > 1:
             yield from _comment("The code requires these to be equal: mark all of them or none.")
         for item in group:
-            if item.pair not in done:
-                done.add(item.pair)
-                if item.remedy is Remedy.maybe_mark_dynamic:
-                    yield from _comment(f"maybe_, since {item.why_remedy}")
-                seen = one_line(", ".join(map(str, item.values[:10])), 120)
-                if item.condition:
-                    yield from _comment(f"Only where it is a tensor: {item.condition}.")
-                    yield from _comment(f"    {item.code}  # seen: {seen}", wrap=False)
-                else:
-                    yield f"{item.code}  # seen: {seen}"
+            yield from _statement(item)
     firm = [m for m in members if m.remedy is Remedy.mark_dynamic and not m.condition]
     if firm:
         sizes = [value for value in firm[0].values if isinstance(value, int)]
@@ -89,9 +72,30 @@ def _statements(members: list[Advice]) -> Iterator[str]:
         )
 
 
-def _list_only(analysis: Analysis, unmarkable: list[Advice]) -> Iterator[str]:
+def _equal_ones(members: list[Advice]) -> Iterator[list[Advice]]:
+    """The inputs, each once, behind the first of those that have to be equal."""
+    left = {item.pair: item for item in reversed(members)}
+    for item in members:
+        equal = {item.pair, *(other.pair for other in item.together)}
+        group = [left.pop(m.pair) for m in members if m.pair in equal and m.pair in left]
+        if group:
+            yield group
+
+
+def _statement(item: Advice) -> Iterator[str]:
+    if item.remedy is Remedy.maybe_mark_dynamic:
+        yield from _comment(f"maybe_, since {item.why_remedy}")
+    seen = one_line(", ".join(map(str, item.values[:10])), 120)
+    if item.condition:
+        yield from _comment(f"Only where it is a tensor: {item.condition}.")
+        yield from _comment(f"    {item.code}  # seen: {seen}", wrap=False)
+    else:
+        yield f"{item.code}  # seen: {seen}"
+
+
+def _list_only(report: Report, unmarkable: list[Advice]) -> Iterator[str]:
     yield from _comment("These cannot be marked. In the environment, before torch is imported:")
-    yield from _comment(f"    {analysis.env('shell').strip()}", wrap=False)
+    yield from _comment(f"    {export(report).strip()}", wrap=False)
     for advice in unmarkable:
         yield from _comment(f"- {advice.pair.words}: {advice.why_remedy}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def environment() -> Environment:
         short_text=one_line,
         path=short_path,
         visible=visible,
+        basename=os.path.basename,
         exactly=_exactly,
         duration=duration,
         span=span,

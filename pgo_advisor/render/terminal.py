@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
@@ -11,11 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pgo_advisor.analysis import Analysis
-from pgo_advisor.measured import Measured, Outcome
+from pgo_advisor.advice.words import listed
+from pgo_advisor.render.answer import Case, case
+from pgo_advisor.render.env import export, unbacked_option
+from pgo_advisor.render.groups import processes
 from pgo_advisor.render.measured import caution, headline, sentences
 from pgo_advisor.render.measured import table as measured_table
-from pgo_advisor.render.report import processes
 from pgo_advisor.render.text import (
     cost,
     count,
@@ -24,10 +25,20 @@ from pgo_advisor.render.text import (
     place,
     saved,
     span,
-    unbacked_option,
 )
-from pgo_advisor.report import Advice, FrameReport, Recompile, Remedy, Verdict
+from pgo_advisor.report import (
+    Advice,
+    Cause,
+    Finding,
+    FrameReport,
+    Recompile,
+    Remedy,
+    Report,
+    Verdict,
+)
+from pgo_advisor.report.measured import Measured, Outcome
 
+_MAX_MARKS = 4
 _MAX_FRAMES = 20
 _MAX_ENTRIES = 40
 _MAX_RECOMPILES = 60
@@ -37,9 +48,19 @@ _STYLES = {
     Verdict.marking_does_not_help: "yellow",
     Verdict.nothing_to_do: "dim",
 }
+_WITHOUT_ADVICE = {
+    Case.no_help: Text(
+        "No declaration of dynamic inputs would save a compile; what would, is below."
+    ),
+    Case.cut_off: Text(
+        "No recompile is recorded, but the log ends within a compile: what came then is unknown."
+    ),
+    Case.compiled_once: Text("Nothing to do: nothing was compiled twice.", style="green"),
+    Case.no_record: Text("From a profile: which sizes varied is known, what that cost is not."),
+}
 
 
-def render_terminal(analysis: Analysis, *, width: int, color: bool) -> str:
+def render_terminal(report: Report, *, width: int, color: bool) -> str:
     """The report as text; with `color`, with ANSI colors. Recorded text cannot bring escapes of its own."""
     out = io.StringIO()
     console = Console(
@@ -52,59 +73,62 @@ def render_terminal(analysis: Analysis, *, width: int, color: bool) -> str:
         emoji=False,
         soft_wrap=False,
     )
-    for part in (*_answer(analysis), *_details(analysis)):
+    for part in (*_answer(report), *_details(report)):
         # what is to be pasted stays in one line, however narrow the terminal is
         console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
-def _answer(analysis: Analysis) -> Iterator[RenderableType]:
-    totals = analysis.totals
-    if analysis.measured is not None:
-        yield from _measured(analysis.measured)
-    if totals.compiles:
-        yield Text(f"{cost(totals)}.", style="bold")
-    if analysis.advice:
-        if totals.compiles and analysis.measured is None:
-            seconds = f" and {saved(totals)} of compiling go" if totals.seconds else ""
-            yield Text(
-                f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
-                f"{span(totals.predicted)}{seconds} (predicted, not measured)."
-            )
+def _answer(report: Report) -> Iterator[RenderableType]:
+    if report.measured is not None:
+        yield from _measured(report.measured)
+    if report.totals.compiles:
+        yield Text(f"{cost(report.totals)}.", style="bold")
+    if report.advice:
+        yield from _prediction(report)
         yield Text()
-        if warning := caution(analysis):
-            yield Text(f"{warning}:", style="bold red")
-        if analysis.dynamic_sources:
-            yield Text(analysis.env("shell").rstrip(), style="bold green", no_wrap=True)
-            yield Text()
-        marks = [advice for advice in analysis.advice if advice.code and not advice.condition]
-        if marks:
-            instead = "or " if analysis.dynamic_sources else ""
-            part = "" if len(marks) == len(analysis.advice) else "in part "
-            yield Text(
-                f"{instead}{part}in the code, before the call (pgo-advisor snippet shows where):"
-            )
-            several = len({advice.frames for advice in marks}) > 1
-            for advice in marks[:4]:
-                function = f"  # {', '.join(advice.frames[:4])}" if several else ""
-                statement = one_line(f"{advice.code}{function}", 200)
-                yield Text(f"    {statement}", style="green", no_wrap=True)
-            if len(marks) > 4:
-                yield Text(f"    and {len(marks) - 4} more")
-    elif totals.recompiles:
-        yield Text("No declaration of dynamic inputs would save a compile; what would, is below.")
-    elif totals.unfinished:
-        yield Text(
-            "No recompile is recorded, but the log ends within a compile: what came then is unknown."
-        )
-    elif totals.compiles:
-        yield Text("Nothing to do: nothing was compiled twice.", style="green")
+        yield from _list(report)
+        yield from _marks(report)
     else:
-        yield Text("From a profile: which sizes varied is known, what that cost is not.")
-    for loss in analysis.losses:
+        yield _WITHOUT_ADVICE[case(report)]
+    for loss in report.losses:
         yield Text(f"Lost: {one_line(loss, 400)}", style="red")
-    for note in analysis.notes:
+    for note in report.notes:
         yield Text(f"Note: {one_line(note, 600)}", style="yellow")
+
+
+def _prediction(report: Report) -> Iterator[RenderableType]:
+    totals = report.totals
+    if totals.compiles and report.measured is None:
+        seconds = f" and {saved(totals)} of compiling go" if totals.seconds else ""
+        yield Text(
+            f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
+            f"{span(totals.predicted)}{seconds} (predicted, not measured)."
+        )
+
+
+def _list(report: Report) -> Iterator[RenderableType]:
+    if warning := caution(report):
+        yield Text(f"{warning}:", style="bold red")
+    if report.dynamic_sources:
+        yield Text(export(report).rstrip(), style="bold green", no_wrap=True)
+        yield Text()
+
+
+def _marks(report: Report) -> Iterator[RenderableType]:
+    marks = [advice for advice in report.advice if advice.code and not advice.condition]
+    if not marks:
+        return
+    instead = "or " if report.dynamic_sources else ""
+    part = "" if len(marks) == len(report.advice) else "in part "
+    yield Text(f"{instead}{part}in the code, before the call (pgo-advisor snippet shows where):")
+    several = len({advice.frames for advice in marks}) > 1
+    for advice in marks[:_MAX_MARKS]:
+        function = f"  # {', '.join(advice.frames[:4])}" if several else ""
+        statement = one_line(f"{advice.code}{function}", 200)
+        yield Text(f"    {statement}", style="green", no_wrap=True)
+    if len(marks) > _MAX_MARKS:
+        yield Text(f"    and {len(marks) - _MAX_MARKS} more")
 
 
 def _measured(measured: Measured) -> Iterator[RenderableType]:
@@ -112,7 +136,7 @@ def _measured(measured: Measured) -> Iterator[RenderableType]:
     yield Text(headline(measured), style="bold green" if held else "bold red")
     first, *others = sentences(measured)
     yield Text(one_line(first, 400), style="green" if held else "red")
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid = _table()
     grid.add_column("measured", overflow="fold")
     for column in ("predicted", "without", f"with {measured.way.what}"):
         grid.add_column(column, justify="right")
@@ -124,48 +148,53 @@ def _measured(measured: Measured) -> Iterator[RenderableType]:
     yield Text()
 
 
-def _details(analysis: Analysis) -> Iterator[RenderableType]:
-    if analysis.frames:
+def _details(report: Report) -> Iterator[RenderableType]:
+    if report.frames:
         yield from _heading("Functions")
-        yield _frames(analysis.frames[:_MAX_FRAMES])
-        if len(analysis.frames) > _MAX_FRAMES:
-            yield Text(f"and {len(analysis.frames) - _MAX_FRAMES} more")
-        for frame in analysis.frames[:_MAX_FRAMES]:
+        yield _frames(report.frames[:_MAX_FRAMES])
+        yield from _more(len(report.frames) - _MAX_FRAMES)
+        for frame in report.frames[:_MAX_FRAMES]:
             for text in frame.unsure:
                 yield Text(one_line(f"{frame.id}: a range, since {text}", 300), style="dim")
-    if analysis.advice:
+    if report.advice:
         yield from _heading("To declare dynamic")
-        yield from _advice(analysis.advice)
-        yield from _unbacked(analysis)
-    if analysis.findings:
+        yield from _advice(report.advice)
+        yield from _unbacked(report)
+    if report.findings:
         yield from _heading("What marking does not cure")
-        for finding in analysis.findings:
-            cost = ""
-            if finding.compiles:
-                took = f", {duration(finding.seconds)}" if finding.seconds else ""
-                cost = f"  ({count(finding.compiles, 'recompile')}{took})"
-            title = Text(f"{one_line(finding.summary, 300)}{cost}", style="bold")
-            body = [Text(one_line(finding.fix))]
-            body += [Text(one_line(line, 240), style="dim") for line in finding.evidence[:4]]
-            body.append(Text(f"pgo-advisor explain {finding.rule}", style="dim"))
-            yield Group(title, Padding(Group(*body), (0, 0, 0, 4)))
-    if lines := processes(analysis):
+        yield from map(_finding, report.findings)
+    if lines := processes(report):
         yield from _heading("Processes")
         for line in lines[:_MAX_GROUPS]:
             yield Text(one_line(line, 300))
-        if len(lines) > _MAX_GROUPS:
-            yield Text(f"and {len(lines) - _MAX_GROUPS} more groups: see --html or --json")
-    if analysis.recompiles:
-        shown = analysis.shown_recompiles
+        yield from _more(len(lines) - _MAX_GROUPS, " groups: see --html or --json")
+    if report.recompiles:
+        shown = report.shown_recompiles
         yield from _heading("Recompiles")
         yield _recompiles(shown[:_MAX_RECOMPILES])
-        if len(shown) > _MAX_RECOMPILES:
-            yield Text(f"and {len(shown) - _MAX_RECOMPILES} more: see --html or --json")
+        yield from _more(len(shown) - _MAX_RECOMPILES, ": see --html or --json")
 
 
-def _unbacked(analysis: Analysis) -> Iterator[RenderableType]:
-    if option := unbacked_option(analysis):
-        most = count(analysis.advised.unbacked_saves, "compile")
+def _more(number: int, where: str = "") -> Iterator[RenderableType]:
+    if number > 0:
+        yield Text(f"and {number} more{where}")
+
+
+def _finding(finding: Finding) -> RenderableType:
+    cost = ""
+    if finding.compiles:
+        took = f", {duration(finding.seconds)}" if finding.seconds else ""
+        cost = f"  ({count(finding.compiles, 'recompile')}{took})"
+    title = Text(f"{one_line(finding.summary, 300)}{cost}", style="bold")
+    body = [Text(one_line(finding.fix))]
+    body += [Text(one_line(line, 240), style="dim") for line in finding.evidence[:4]]
+    body.append(Text(f"pgo-advisor explain {finding.rule}", style="dim"))
+    return Group(title, Padding(Group(*body), (0, 0, 0, 4)))
+
+
+def _unbacked(report: Report) -> Iterator[RenderableType]:
+    if option := unbacked_option(report):
+        most = count(report.unbacked_saves, "compile")
         yield Text(
             f"Option, not predicted: these instead may save up to {most} "
             "more, for the sizes 0 and 1. They can also fail or cost compiles where code asks for the size."
@@ -180,7 +209,7 @@ def _heading(title: str) -> Iterator[RenderableType]:
 
 
 def _frames(frames: tuple[FrameReport, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = _table()
     for column in ("compiles", "predicted", "time", "saved"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("function", overflow="fold")
@@ -204,40 +233,40 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
     entries: dict[tuple[object, tuple[str, ...]], list[Advice]] = defaultdict(list)
     for advice in items:
         entries[advice.list_entry or advice.pair, advice.frames].append(advice)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("input", overflow="fold")
-    table.add_column("in", overflow="fold")
-    table.add_column("seen", overflow="fold")
+    functions_of = Counter(entry for entry, _ in entries)
+    table = _table()
+    for column in ("input", "in", "seen"):
+        table.add_column(column, overflow="fold")
     table.add_column("how", no_wrap=True)
     table.add_column("worth", justify="right", no_wrap=True)
     remarks: dict[str, list[str]] = defaultdict(list)
-    for key, members in list(entries.items())[:_MAX_ENTRIES]:
+    for (entry, _), members in list(entries.items())[:_MAX_ENTRIES]:
         first = members[0]
-        name = place(first)
-        if len(members) > 1:
-            one = len({member.source for member in members}) == 1
-            name += f" … {place(members[-1])} ({len(members)} {'dims' if one else 'inputs'})"
-        seen = dict.fromkeys(
-            ", ".join(str(value) for value in member.values[:12]) for member in members
-        )
+        name, functions = _name(members), one_line(", ".join(first.frames[:4]), 120)
+        seen = dict.fromkeys(", ".join(map(str, member.values[:12])) for member in members)
         table.add_row(
             Text(name),
-            Text(one_line(", ".join(first.frames[:4]), 120)),
+            Text(functions),
             Text(one_line("; ".join(seen), 100)),
             first.remedy.value,
             "unknown" if first.saved is None else span(first.saved),
         )
-        several = sum(entry == key[0] for entry, _ in entries) > 1
         for text in _remarks(first):
-            functions = one_line(", ".join(first.frames[:4]), 120)
-            remarks[text].append(f"{name} in {functions}" if several else name)
+            remarks[text].append(f"{name} in {functions}" if functions_of[entry] > 1 else name)
     yield table
-    if len(entries) > _MAX_ENTRIES:
-        yield Text(f"and {len(entries) - _MAX_ENTRIES} more")
+    yield from _more(len(entries) - _MAX_ENTRIES)
     yield Text("worth: compiles that leaving out this entry alone would cost", style="dim")
     for text, names in remarks.items():
-        named = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        yield Text(f"- {named}: {one_line(text, 400)}")
+        yield Text(f"- {listed(names, 3, ' and {} more')}: {one_line(text, 400)}")
+
+
+def _name(members: list[Advice]) -> str:
+    """What an entry covers: the first and the last of several."""
+    if len(members) == 1:
+        return place(members[0])
+    one = len({member.source for member in members}) == 1
+    what = f"({len(members)} {'dims' if one else 'inputs'})"
+    return f"{place(members[0])} … {place(members[-1])} {what}"
 
 
 def _remarks(advice: Advice) -> Iterator[str]:
@@ -248,7 +277,7 @@ def _remarks(advice: Advice) -> Iterator[str]:
     if advice.list_entry is None:
         yield "the list of this release cannot name it"
     if advice.together:
-        others = ", ".join(f"{pair.source} dim {pair.dim}" for pair in advice.together[:6])
+        others = ", ".join(f"{other.source} dim {other.dim}" for other in advice.together[:6])
         yield f"has to equal {others}: declare all or none"
     yield from advice.price
     if advice.also_touches:
@@ -257,7 +286,7 @@ def _remarks(advice: Advice) -> Iterator[str]:
 
 def _recompiles(recompiles: tuple[tuple[str, Recompile], ...]) -> Table:
     ranked = any(ranks for ranks, _ in recompiles)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = _table()
     if ranked:
         table.add_column("rank", justify="right")
     table.add_column("id", no_wrap=True)
@@ -271,14 +300,15 @@ def _recompiles(recompiles: tuple[tuple[str, Recompile], ...]) -> Table:
         table.add_row(
             *row,
             Text(one_line(recompile.frame, 60)),
-            Text(
-                "; ".join(
-                    one_line(
-                        " ".join(filter(None, [cause.kind.value, cause.where, cause.change])), 160
-                    )
-                    for cause in recompile.causes[:4]
-                )
-            ),
+            Text("; ".join(map(_cause, recompile.causes[:4]))),
             Text("goes", style="green") if recompile.removed else "",
         )
     return table
+
+
+def _cause(cause: Cause) -> str:
+    return one_line(" ".join(filter(None, [cause.kind.value, cause.where, cause.change])), 160)
+
+
+def _table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

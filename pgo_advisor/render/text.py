@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from pgo_advisor.ranges import Range
-from pgo_advisor.render.env import render_env
-
-if TYPE_CHECKING:
-    from pgo_advisor.analysis import Analysis, Totals
-    from pgo_advisor.report import Advice
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.report import Advice, Range, Totals
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\t\n]")
 
@@ -101,12 +96,6 @@ def saved(totals: Totals) -> str:
     return seconds if totals.predicted.exact else f"up to {seconds}"
 
 
-def unbacked_option(analysis: Analysis) -> str:
-    """Shell lines that set the lists of the option for sizes 0 and 1; empty if there is none."""
-    if not analysis.advised.unbacked_sources.entries:
-        return ""
-    lists = {
-        "TORCH_COMPILE_UNBACKED_SOURCES": analysis.advised.unbacked_sources.value,
-        "TORCH_COMPILE_DYNAMIC_SOURCES": analysis.dynamic_sources_beside_unbacked,
-    }
-    return render_env({name: value for name, value in lists.items() if value}, "shell")
+def kind_in_words(kind: CauseKind) -> str:
+    """`tensor size`."""
+    return "size 0 or 1" if kind is CauseKind.zero_one else kind.value.replace("-", " ")

@@ -15,7 +15,7 @@ from pgo_advisor.dynamo.guard_tree import parts_of
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.frames import Call, Frame
 from pgo_advisor.replay.guarding import SIZE_CAUSES
-from pgo_advisor.report import Seen
+from pgo_advisor.report import Cause
 
 _BY_GUARD = {
     "ID_MATCH": CauseKind.object_identity,
@@ -47,7 +47,7 @@ _SYMBOLIC = {
 }
 
 
-def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) -> tuple[Seen, ...]:
+def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) -> tuple[Cause, ...]:
     """The causes of the frame's compile at `position` (> 0), the main one first, never empty.
 
     `failures` are its rows of the table guard_failures. The main cause is what keeps the call from the graph
@@ -57,9 +57,9 @@ def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) ->
     call = frame.calls[position]
     earlier = frame.calls[:position]
     reasons = {row["against"]: row for row in reversed(failures)}
-    seen: list[Seen] = []
+    seen: list[Cause] = []
     if call.outcome == "limit":
-        seen.append(Seen(CauseKind.recompile_limit))
+        seen.append(Cause(CauseKind.recompile_limit))
     candidates = []
     for age, graph in enumerate(reversed(earlier)):
         row = reasons.get(graph.compile)
@@ -81,10 +81,10 @@ def causes_of(frame: Frame, position: int, failures: list[Mapping[str, Any]]) ->
         known = {(other.kind, other.source, other.dim) for other in seen}
         if (cause.kind, cause.source, cause.dim) not in known and not _follows(cause, causes):
             seen.append(cause)
-    return tuple(seen) or (Seen(CauseKind.unknown),)
+    return tuple(seen) or (Cause(CauseKind.unknown),)
 
 
-def _follows(cause: Seen, causes: Iterable[Seen]) -> bool:
+def _follows(cause: Cause, causes: Iterable[Cause]) -> bool:
     """Whether a cause is only the consequence of another one, or says the same less precisely."""
     others = [other for other in causes if other is not cause]
     here = {other.kind for other in others if other.source == cause.source}
@@ -110,7 +110,7 @@ def _follows(cause: Seen, causes: Iterable[Seen]) -> bool:
     return False
 
 
-def _reason(row: Mapping[str, Any], graph: Call | None, call: Call) -> Seen:
+def _reason(row: Mapping[str, Any], graph: Call | None, call: Call) -> Cause:
     kind = CauseKind(row["cause"])
     pair = None if row["source"] is None else SourceDim(row["source"], row["dim"])
     if kind in _SYMBOLIC and graph is not None:
@@ -119,7 +119,7 @@ def _reason(row: Mapping[str, Any], graph: Call | None, call: Call) -> Seen:
             if pair is None or zero_one.source == pair.source:
                 kind, pair = CauseKind.zero_one, zero_one
                 break
-    return Seen(
+    return Cause(
         kind,
         pair and pair.source,
         pair and pair.dim,
@@ -137,7 +137,7 @@ def _zero_ones(graph: Call, call: Call) -> Iterator[SourceDim]:
             yield pair
 
 
-def _differences(graph: Call, call: Call) -> Iterable[Seen]:
+def _differences(graph: Call, call: Call) -> Iterable[Cause]:
     """What differs between a graph's inputs and a call's that the graph does not take."""
     free = graph.symbolic - graph.pinned
     for source, tensor in call.tensors.items():
@@ -145,7 +145,7 @@ def _differences(graph: Call, call: Call) -> Iterable[Seen]:
         if before is None or source.endswith("._base"):
             continue
         if len(before.size) != len(tensor.size):
-            yield Seen(
+            yield Cause(
                 CauseKind.tensor_rank, source, None, str(len(before.size)), str(len(tensor.size))
             )
             continue
@@ -155,51 +155,51 @@ def _differences(graph: Call, call: Call) -> Iterable[Seen]:
                 continue
             resized = True
             if SourceDim(source, dim) not in free:
-                yield Seen(CauseKind.tensor_size, source, dim, str(old), str(new))
+                yield Cause(CauseKind.tensor_size, source, dim, str(old), str(new))
             elif new in (0, 1):
-                yield Seen(CauseKind.zero_one, source, dim, str(old), str(new))
+                yield Cause(CauseKind.zero_one, source, dim, str(old), str(new))
         if not resized and before.stride != tensor.stride:
-            yield Seen(
+            yield Cause(
                 CauseKind.tensor_stride, source, None, str(before.stride), str(tensor.stride)
             )
     for source, scalar in call.scalars.items():
         old_scalar = graph.scalars.get(source)
         if old_scalar and old_scalar.value != scalar.value and SourceDim(source, None) not in free:
             kind = CauseKind.int_value if scalar.kind == "int" else CauseKind.float_value
-            yield Seen(kind, source, None, old_scalar.value, scalar.value)
+            yield Cause(kind, source, None, old_scalar.value, scalar.value)
     for pair in sorted(call.marked - graph.marked, key=str):
         if pair.source in graph.tensors:
-            yield Seen(CauseKind.marking_changed, pair.source, pair.dim)
+            yield Cause(CauseKind.marking_changed, pair.source, pair.dim)
     for (guard, source), value in call.structure.items():
         old_value = graph.structure.get((guard, source), value)
         if old_value != value:
             yield from _structural(guard, source, old_value, value)
 
 
-def _structural(guard: str, source: str, old: str, new: str) -> Iterator[Seen]:
+def _structural(guard: str, source: str, old: str, new: str) -> Iterator[Cause]:
     if guard == "TENSOR_MATCH":
         parts = zip(_TENSOR_PARTS, parts_of(old), parts_of(new), strict=False)
         changed = [(kind, before, after) for kind, before, after in parts if before != after]
         # dispatch keys follow from the dtype, the device and requires_grad
         others = [part for part in changed if part[0] is not CauseKind.tensor_dispatch_keys]
         for kind, before, after in others or changed:
-            yield Seen(kind, source, None, before, after)
+            yield Cause(kind, source, None, before, after)
     elif guard == "GLOBAL_STATE":
         fields = _changed_fields(old, new)
         kind = CauseKind.grad_mode if fields == ["grad_mode"] else CauseKind.global_state
-        yield Seen(kind, None, None, None, ", ".join(fields) or None)
+        yield Cause(kind, None, None, None, ", ".join(fields) or None)
     elif guard == "NONE":
-        yield Seen(CauseKind.none_value, source, None, old, new)
+        yield Cause(CauseKind.none_value, source, None, old, new)
     elif guard == "VALUE":
-        yield Seen(CauseKind.tensor_type, source, None, old, new)
+        yield Cause(CauseKind.tensor_type, source, None, old, new)
     elif guard == "ALIAS":
-        yield Seen(CauseKind.aliasing, source.partition(" is ")[0], None, None, source)
+        yield Cause(CauseKind.aliasing, source.partition(" is ")[0], None, None, source)
     elif guard == "EQUALS_MATCH":
         literal = new.rpartition(" == ")[2]
         kind = CauseKind.string_value if literal[:1] in "'\"" else CauseKind.constant_value
-        yield Seen(kind, source, None, old.rpartition(" == ")[2], literal)
+        yield Cause(kind, source, None, old.rpartition(" == ")[2], literal)
     elif guard in _BY_GUARD:
-        yield Seen(_BY_GUARD[guard], source or None, None, old, new)
+        yield Cause(_BY_GUARD[guard], source or None, None, old, new)
 
 
 def _changed_fields(old: str, new: str) -> list[str]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.ranges import Range
 from pgo_advisor.replay.frames import Call, Frame, pair_of
 from pgo_advisor.replay.guarding import Marked
 from pgo_advisor.replay.predict import Prediction, Predictor
+from pgo_advisor.report import Range
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from itertools import combinations
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.shape_guards import Relation
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.ranges import Range
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic
 from pgo_advisor.replay.decisions import installed_decisions
 from pgo_advisor.replay.frames import Call, Frame, GuardFailure, pair_of, pairs
@@ -38,6 +37,7 @@ from pgo_advisor.replay.observations import (
     view_bases,
 )
 from pgo_advisor.replay.uncertainty import broken_apart, doubts, on_trust
+from pgo_advisor.report import Range
 
 
 @dataclass

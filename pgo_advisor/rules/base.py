@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.report import Finding, Recompile, Seen
+from pgo_advisor.report import Cause, Finding, Recompile
 from pgo_advisor.rules.code_object import CodeObject, brief
 
 
@@ -26,7 +26,7 @@ class Rule:
     example: str
     remedy: str
     unless: str
-    summary: Callable[[CodeObject, list[Seen]], str] | None = None
+    summary: Callable[[CodeObject, list[Cause]], str] | None = None
     fix: str = ""
     find: Callable[[CodeObject], Iterable[Finding]] | None = None
 
@@ -42,8 +42,8 @@ class Rule:
 def finding(
     rule: str,
     group: CodeObject,
-    causes: Iterable[tuple[Recompile, Seen]],
-    summary: Callable[[list[Seen]], str],
+    causes: Iterable[tuple[Recompile, Cause]],
+    summary: Callable[[list[Cause]], str],
     fix: str,
     evidence: Iterable[str] = (),
 ) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def finding(
     )
 
 
-def _quoted(found: list[tuple[Recompile, Seen]], most: int = 8) -> list[str]:
+def _quoted(found: list[tuple[Recompile, Cause]], most: int = 8) -> list[str]:
     """PyTorch's reasons, verbatim, first lines; where no reason names the cause, what changed."""
     texts = [
         f"[{recompile.compile_id}] " + (brief(cause.text) if cause.text else _seen(cause))
@@ -74,12 +74,12 @@ def _quoted(found: list[tuple[Recompile, Seen]], most: int = 8) -> list[str]:
     return texts[:most] + rest
 
 
-def _seen(cause: Seen) -> str:
+def _seen(cause: Cause) -> str:
     what = " ".join(filter(None, [cause.kind.value, cause.where]))
     return f"{what}: {cause.change}" if cause.change else what
 
 
-def sources(seen: Iterable[Seen], most: int = 4) -> str:
+def sources(seen: Iterable[Cause], most: int = 4) -> str:
     """The sources that causes name, as a phrase."""
     names = list(dict.fromkeys(cause.source for cause in seen if cause.source))
     if not names:
@@ -88,7 +88,7 @@ def sources(seen: Iterable[Seen], most: int = 4) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def values(seen: Iterable[Seen], most: int = 6) -> str:
+def values(seen: Iterable[Cause], most: int = 6) -> str:
     """The values that causes tell of, as a phrase: `0.1, 0.2, 0.3`; empty if they tell none."""
     found = dict.fromkeys(
         value for cause in seen for value in (cause.expected, cause.actual) if value is not None

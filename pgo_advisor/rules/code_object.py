@@ -12,7 +12,7 @@ from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.dynamo.whole_numbers import whole_number
 from pgo_advisor.replay.frames import Call, Frame
 from pgo_advisor.replay.plan import Plan
-from pgo_advisor.report import Recompile, Seen
+from pgo_advisor.report import Cause, Recompile
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CodeObject:
             pair for pair in self.plan.pairs if pair in self.varying and pair not in self.pinned
         )
 
-    def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Seen]]:
+    def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Cause]]:
         """Recompiles that the advice does not remove, with their causes of these kinds.
 
         Where a module of another class runs the code, all else that differs follows from that.
@@ -113,7 +113,7 @@ def _value(call: Call, pair: SourceDim) -> int | str | None:
     return call.value(pair)
 
 
-def _is_of_another_class(cause: Seen) -> bool:
+def _is_of_another_class(cause: Cause) -> bool:
     return cause.kind is CauseKind.object_type and cause.source == "L['self']"
 
 

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from pgo_advisor.advice.ranks import runs_in_words
-from pgo_advisor.report import Finding
+from pgo_advisor.report import Finding, runs_in_words
 from pgo_advisor.rules.base import Rule
 from pgo_advisor.rules.code_object import CodeObject
 

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.dynamo.source_list import entries_of
-from pgo_advisor.measured import Way
 from pgo_advisor.patch import make_patch
 from pgo_advisor.patch.mirror import Mirror
 from pgo_advisor.patch.result import Patch, Site
 from pgo_advisor.report import Advice
+from pgo_advisor.report.measured import Way
 from pgo_advisor.verify.runner import Bench, Function, Trial
 
 LIST = "TORCH_COMPILE_DYNAMIC_SOURCES"

@@ -6,17 +6,19 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from pgo_advisor.analysis import Analysis, analyze
 from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.dynamo.source_list import parse
 from pgo_advisor.errors import PgoAdvisorError
-from pgo_advisor.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
 from pgo_advisor.patch.result import Patch
+from pgo_advisor.report.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
 from pgo_advisor.verify.candidates import LIST, Entries, Marks, Tried
 from pgo_advisor.verify.expectation import Claim, claim_of
 from pgo_advisor.verify.minimize import smallest
@@ -155,7 +157,7 @@ class Comparison:
             unforeseen=tuple(self.unforeseen()),
             broken_by=tuple(broken_by),
             useless=tuple(useless),
-            smallest=None if fewest is None else tuple(fewest),
+            smallest=None if fewest is None else self.tried.way.joined(fewest),
             runs=self.bench.runs,
             machine=_machine(),
             torch_version=versions[0],
@@ -322,7 +324,7 @@ def _side(trials: Sequence[Trial]) -> Side:
 def _slower(before: Spread, after: Spread) -> bool:
     """Whether all runs after took longer than all before, by more than either varies, and than chance."""
     varies = max(before.high - before.low, after.high - after.low, _NOISE * before.middle)
-    return len(before.values) > 1 and len(after.values) > 1 and after.low - before.high > varies
+    return len(before) > 1 and len(after) > 1 and after.low - before.high > varies
 
 
 def _range(values: Sequence[int]) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 from pgo_advisor.analysis import Analysis, analyze
 from pgo_advisor.dynamo.source_list import MAX_VALUE_BYTES
 from pgo_advisor.errors import InputError
-from pgo_advisor.ranges import Range
-from pgo_advisor.report import Recompile
+from pgo_advisor.report import Range, Recompile
 from pgo_advisor.verify.runner import Function
 
 _MAX_BYTES = 1 << 28

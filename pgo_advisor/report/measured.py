@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import Enum
 from statistics import median
 
-from pgo_advisor.ranges import Range
+from pgo_advisor.report.base import Part, Range
 
 
 class Outcome(str, Enum):
@@ -33,29 +33,31 @@ class Way(str, Enum):
     def what(self) -> str:
         return "the marks" if self is Way.mark else "the advice"
 
+    def joined(self, items: Sequence[str]) -> str:
+        """Entries as the value of the list; marks in words."""
+        return (" and " if self is Way.mark else ",").join(items)
 
-@dataclass(frozen=True)
-class Spread:
+
+class Spread(tuple[float, ...]):
     """What several runs gave, in their order."""
 
-    values: tuple[float, ...]
+    __slots__ = ()
 
     @property
     def low(self) -> float:
-        return min(self.values)
+        return min(self)
 
     @property
     def middle(self) -> float:
-        return median(self.values)
+        return median(self)
 
     @property
     def high(self) -> float:
-        return max(self.values)
+        return max(self)
 
 
-@dataclass(frozen=True)
-class Side:
-    """The runs of one side of the comparison. A value for each run; seconds of wall time."""
+class Side(Part, frozen=True, rename={"wall": "wall_seconds", "rest": "rest_seconds"}):
+    """The runs of one side of the comparison, a value for each."""
 
     compiles: tuple[int, ...]
     compile_seconds: Spread
@@ -63,29 +65,31 @@ class Side:
     wall: Spread
     """From the program's start to its end."""
     rest: Spread
-    """`wall` less the compiles of the process that compiled longest: start-up, and all execution. The trace
-    does not tell steps apart, so a step that became slower shows here, added up over all steps."""
+    """Wall seconds less the compiles of the process that compiled longest: start-up, and all execution.
+
+    The trace does not tell steps apart, so a step that became slower shows here, added up over all steps.
+    """
     exit_codes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class FrameMeasured:
-    """A compiled function in the runs; compiles are a number for each run."""
+class FrameMeasured(Part, frozen=True, rename={"predicted": "predicted_compiles"}):
+    """A compiled function in the runs, a value for each."""
 
     name: str
     file: str
     line: int
     predicted: Range | None
-    """None where the advice predicts nothing of it."""
+    """Null where the advice predicts nothing of it."""
     before: tuple[int, ...]
     after: tuple[int, ...]
     seconds_before: Spread
     seconds_after: Spread
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The comparison, and where it was made."""
+class Measured(
+    Part, frozen=True, kw_only=True, rename={"way": "with", "predicted": "predicted_compiles"}
+):
+    """Runs of the program without and with the advice, by `pgo-advisor verify`."""
 
     outcome: Outcome
     why: str
@@ -94,11 +98,11 @@ class Measured:
     """What else has to be known, in sentences."""
     way: Way
     dynamic_sources: str
-    """The list that was tried."""
+    """The list that was tried; with marks, the entries for what cannot be one."""
     marks: tuple[str, ...]
     """The inputs that were marked, each with its functions and its places."""
     diff: str
-    """The change of the source that was tried; empty for a list."""
+    """The marks for `git apply` in the root; empty with a list."""
     files: tuple[str, ...]
     """What it changes, from the root."""
     predicted: Range | None
@@ -106,13 +110,13 @@ class Measured:
     after: Side
     frames: tuple[FrameMeasured, ...]
     unforeseen: tuple[str, ...]
-    """Causes of recompiles with the advice that the prediction does not know, each with its function."""
+    """Causes of recompiles that are left and were not predicted, each with its function."""
     broken_by: tuple[str, ...]
-    """Entries or marks without which the program ran as before: the fewest that break it together."""
+    """The fewest entries or marks that break the program together."""
     useless: tuple[str, ...]
     """Those that were left out without more compiles, and entries that name no input."""
-    smallest: tuple[str, ...] | None
-    """The fewest with the same effect, or those that break nothing; None if they were not looked for."""
+    smallest: str | None
+    """The fewest with the same effect, or those that break nothing; null if they were not looked for."""
     runs: int
     """How often the program was run in all."""
     machine: str

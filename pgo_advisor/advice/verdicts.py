@@ -1,0 +1,79 @@
+"""Each compiled function: what it cost, what the advice makes of it, and whether marking helps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from pgo_advisor.advice.profiles import Profile
+from pgo_advisor.advice.words import Said, WhyVerdict
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.replay.frames import rows
+from pgo_advisor.replay.guarding import SIZE_CAUSES
+from pgo_advisor.replay.plan import saved_seconds
+from pgo_advisor.report import CallSite, FrameReport, Range, Verdict
+from pgo_advisor.rules.code_object import CodeObject
+from pgo_advisor.tables import Tables
+
+
+def frame_reports(
+    groups: Iterable[CodeObject], tables: Tables, profile: Profile
+) -> list[FrameReport]:
+    """The functions, the most expensive first."""
+    site_of = {
+        row["compile"]: CallSite(
+            row["call_file"], row["call_line"], row["call_code"], row["call_through"]
+        )
+        for row in rows(tables.compiles)
+        if row["call_file"]
+    }
+    found = []
+    for group in groups:
+        sites = (site_of[call.compile] for call in group.calls if call.compile in site_of)
+        found.append(_frame_report(group, tuple(dict.fromkeys(sites)), profile))
+    return sorted(found, key=lambda frame: -frame.seconds)
+
+
+def _frame_report(group: CodeObject, sites: tuple[CallSite, ...], profile: Profile) -> FrameReport:
+    first = group.frames[0]
+    predictions = [group.plan.predictions[frame.key] for frame in group.frames]
+    predicted = sum((prediction.compiles for prediction in predictions), Range(0, 0))
+    verdict, why = _verdict(group, predicted, profile)
+    return FrameReport(
+        id=group.id,
+        name=group.name,
+        file=first.file,
+        line=first.line,
+        ranks=tuple(dict.fromkeys(frame.rank for frame in group.frames)),
+        compiles=len(group.calls),
+        seconds=sum(call.seconds for call in group.calls),
+        predicted=predicted,
+        unsure=tuple(dict.fromkeys(text for p in predictions for text in p.reasons)),
+        saved_seconds=sum(map(saved_seconds, predictions)),
+        verdict=verdict,
+        why=str(why),
+        causes=dict(_main_causes(group).most_common()),
+        call_sites=sites,
+    )
+
+
+def _verdict(group: CodeObject, predicted: Range, profile: Profile) -> tuple[Verdict, Said]:
+    compiles = len(group.calls)
+    if not group.recompiles:
+        return Verdict.nothing_to_do, WhyVerdict.compiled_once()
+    if group.planned and predicted.low < compiles:
+        why = WhyVerdict.fewer_compiles(compiles=compiles, predicted=predicted)
+        return Verdict.marking_helps, why
+    causes = _main_causes(group)
+    if CauseKind.marking_changed in causes:
+        return Verdict.marking_helps, WhyVerdict.mark_earlier()
+    if profile.pairs_of(group.frames[0].location):
+        return Verdict.marking_helps, WhyVerdict.saving_unknown()
+    all_causes = (cause.kind for recompile in group.recompiles for cause in recompile.causes)
+    others = Counter(kind for kind in all_causes if kind not in SIZE_CAUSES)
+    kinds = ", ".join(kind.value for kind, _ in (others or causes).most_common(3))
+    return Verdict.marking_does_not_help, WhyVerdict.saves_nothing(kinds=kinds)
+
+
+def _main_causes(group: CodeObject) -> Counter[CauseKind]:
+    return Counter(recompile.causes[0].kind for recompile in group.recompiles)
