@@ -23,25 +23,27 @@ def entries(
 ) -> list[Advice]:
     """The planned inputs, the most valuable first; `items` are the entries of the list that cover them."""
     marks = {group.id: markings(group) for group in groups}
-    sources = {
-        group.id: {source for call in group.calls for source in (*call.tensors, *call.scalars)}
-        for group in groups
-    }
     advice = []
     for pair in plan.pairs:
-        concerned = [group for group in groups if pair in marks[group.id]]
-        others = sources.keys() - {group.id for group in concerned}
-        touched = tuple(name for name in sources if name in others and pair.source in sources[name])
         worth = _worth(pair, plan)
+        touched = _touched(pair, [group for group in groups if pair not in marks[group.id]])
         # what holds for one function need not for another, with an input of the same name
         alike: dict[Marking, list[CodeObject]] = defaultdict(list)
-        for group in concerned:
-            alike[marks[group.id][pair]].append(group)
-        advice += [
-            _entry(pair, marking, inside, worth, items.get(pair), touched)
-            for marking, inside in alike.items()
-        ]
+        for group in groups:
+            if marking := marks[group.id].get(pair):
+                alike[marking].append(group)
+        for marking, inside in alike.items():
+            advice.append(_entry(pair, marking, inside, worth, items.get(pair), touched))
     return sorted(advice, key=lambda item: -item.saved_seconds)
+
+
+def _touched(pair: SourceDim, others: Iterable[CodeObject]) -> tuple[str, ...]:
+    """The functions that have an input of the name, too."""
+    return tuple(
+        group.id
+        for group in others
+        if any(pair.source in call.tensors or pair.source in call.scalars for call in group.calls)
+    )
 
 
 class _Worth(NamedTuple):

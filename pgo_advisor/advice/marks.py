@@ -112,13 +112,17 @@ def _statement(
 
 def _condition(group: CodeObject, pair: SourceDim, *, nested: bool) -> Condition | None:
     calls = [call for call in group.calls if call.read and not call.partial]
-    kinds = {call.structure.get((g, pair.source)) for call in calls for g in ("NONE", "VALUE")}
+    guards = ("NONE", pair.source), ("VALUE", pair.source)
+    kinds = {call.structure.get(guard) for call in calls for guard in guards}
     if kinds & {"int", "float"}:
         return Condition.number
     if "None" in kinds:
         return Condition.none
-    read_by_all = all(pair.source in call.read for call in calls)
-    return None if read_by_all or not nested else Condition.absent
+    return Condition.absent if nested and not _read_by_all(pair, calls) else None
+
+
+def _read_by_all(pair: SourceDim, calls: Iterable[Call]) -> bool:
+    return all(pair.source in call.read for call in calls)
 
 
 def _constraints(calls: Iterable[Call]) -> dict[SourceDim, str]:

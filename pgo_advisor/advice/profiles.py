@@ -7,7 +7,7 @@ and `CodeId.__eq__` in torch/_dynamo/pgo.py, by which code that moved to another
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,19 +140,29 @@ def _late_symbols(tables: Tables) -> Iterator[tuple[SourceDim, Location]]:
         row["compile"]: row for row in rows(tables.compiles) if row["recorded_by"] == "console"
     }
     frame_of = {compile_: row["frame"] for compile_, row in compiles.items()}
-    first = dict(reversed([(frame, compile_) for compile_, frame in frame_of.items()]))
-    symbols = [
-        (row["compile"], SourceDim(row["source"], row["dim"]))
-        for row in rows(tables.symbols)
-        if row["compile"] in compiles and row["kind"] in {"size", "int"}
-    ]
-    given = {(frame_of[c], pair) for c, pair in symbols if c == first[frame_of[c]]}
     ranked = _of_several_ranks(tables, frame_of)
-    for compile_, pair in symbols:
-        row, frame = compiles[compile_], frame_of[compile_]
-        late = (frame, pair) not in given and (frame, pair.source) not in ranked
-        if late and not pair.source.endswith("._base"):
-            yield pair, (row["file"] or UNKNOWN, row["line"] or 0, row["name"] or UNKNOWN)
+    first = dict(reversed([(frame, compile_) for compile_, frame in frame_of.items()]))
+    from_start: set[tuple[int, SourceDim]] = set()
+    late: dict[tuple[int, SourceDim], None] = {}
+    for compile_, pair in _symbols(tables, frame_of):
+        if compile_ == first[frame_of[compile_]]:
+            from_start.add((frame_of[compile_], pair))
+        elif (frame_of[compile_], pair.source) not in ranked:
+            late[compile_, pair] = None
+    for compile_, pair in late:
+        if (frame_of[compile_], pair) not in from_start:
+            yield pair, _location(compiles[compile_])
+
+
+def _location(row: Mapping[str, Any]) -> Location:
+    return row["file"] or UNKNOWN, row["line"] or 0, row["name"] or UNKNOWN
+
+
+def _symbols(tables: Tables, compiles: Container[int]) -> Iterator[tuple[int, SourceDim]]:
+    for row in rows(tables.symbols):
+        sized = row["kind"] in {"size", "int"} and not row["source"].endswith("._base")
+        if sized and row["compile"] in compiles:
+            yield row["compile"], SourceDim(row["source"], row["dim"])
 
 
 def _of_several_ranks(tables: Tables, frame_of: Mapping[int, int]) -> set[tuple[int, str]]:

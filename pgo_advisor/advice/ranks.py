@@ -21,17 +21,15 @@ def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[Pr
     }
     compiles: dict[int, list[object]] = defaultdict(list)
     functions: dict[int, Counter[str]] = defaultdict(Counter)
-    ranks: dict[int, int] = {}
+    ranks: dict[int, int | None] = {}
     cut: set[int] = set()
     for row in rows(tables.compiles):
         log, name = row["log"], row["name"] or UNKNOWN
         what = (name, row["file"], row["line"], row["outcome"], causes.get(row["compile"]))
         compiles[log].append(what)
         functions[log][name] += 1
-        if row["outcome"] == "unknown":
-            cut.add(log)
-        if row["rank"] is not None:
-            ranks[log] = row["rank"]
+        cut |= {log} if row["outcome"] == "unknown" else set()
+        ranks[log] = row["rank"]
     groups: dict[object, list[int]] = defaultdict(list)
     for log, behaviour in compiles.items():
         groups[tuple(behaviour)].append(log)
@@ -39,7 +37,7 @@ def group_processes(tables: Tables, recompiles: Iterable[Recompile]) -> tuple[Pr
     return tuple(
         ProcessGroup(
             logs=tuple(logs),
-            ranks=tuple(sorted({ranks[log] for log in logs if log in ranks})),
+            ranks=tuple(sorted({rank for log in logs if (rank := ranks[log]) is not None})),
             compiles=len(compiles[logs[0]]),
             differs=tuple(
                 map(str, _differs(functions[logs[0]], functions[ordered[0][0]], cut=logs[0] in cut))

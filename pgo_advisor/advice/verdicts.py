@@ -69,10 +69,13 @@ def _verdict(group: CodeObject, predicted: Range, profile: Profile) -> tuple[Ver
         return Verdict.marking_helps, WhyVerdict.mark_earlier()
     if profile.pairs_of(group.frames[0].location):
         return Verdict.marking_helps, WhyVerdict.saving_unknown()
-    all_causes = (cause.kind for recompile in group.recompiles for cause in recompile.causes)
-    others = Counter(kind for kind in all_causes if kind not in SIZE_CAUSES)
-    kinds = ", ".join(kind.value for kind, _ in (others or causes).most_common(3))
+    kinds = ", ".join(kind.value for kind, _ in (_not_of_size(group) or causes).most_common(3))
     return Verdict.marking_does_not_help, WhyVerdict.saves_nothing(kinds=kinds)
+
+
+def _not_of_size(group: CodeObject) -> Counter[CauseKind]:
+    causes = (cause.kind for recompile in group.recompiles for cause in recompile.causes)
+    return Counter(kind for kind in causes if kind not in SIZE_CAUSES)
 
 
 def _main_causes(group: CodeObject) -> Counter[CauseKind]:

@@ -74,30 +74,36 @@ class Timeline(NamedTuple):
 
 def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
     """The picture of these compiles; None if no time was recorded."""
-    timed = [(row.start, row) for row in rows if row.start is not None]
+    timed = sorted(
+        ((row.start, row) for row in rows if row.start is not None),
+        key=lambda item: -item[1].seconds,
+    )
     if not timed:
         return None
     origin = min(start for start, _ in timed)
     seconds = max(start - origin + row.seconds for start, row in timed) or 1.0
-    drawn = sorted(timed, key=lambda item: -item[1].seconds)[:_MAX_BARS]
+    drawn = timed[:_MAX_BARS]
     legend = _legend(row for _, row in drawn)
     css = {entry.cause: entry.css for entry in legend}
-    bars = [
-        Bar(
-            100 * (start - origin) / seconds,
-            100 * row.seconds / seconds,
-            css.get(row.cause, "other"),
-            row,
-        )
-        for start, row in drawn
-    ]
     return Timeline(
-        lanes=_lanes(bars),
-        ticks=[Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)],
+        lanes=_lanes(
+            Bar(
+                100 * (start - origin) / seconds,
+                100 * row.seconds / seconds,
+                css.get(row.cause, "other"),
+                row,
+            )
+            for start, row in drawn
+        ),
+        ticks=_ticks(seconds),
         legend=legend,
         seconds=seconds,
         left_out=len(rows) - len(drawn),
     )
+
+
+def _ticks(seconds: float) -> list[Tick]:
+    return [Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)]
 
 
 def _lanes(bars: Iterable[Bar]) -> list[Lane]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -42,7 +42,7 @@ def render_html(
     *,
     patch: Patch | None = None,
     repo_url: str | None = None,
-    reports: Sequence[tuple[Path, Path]] = (),
+    reports: Iterable[tuple[Path, Path]] = (),
     directory: Path | None = None,
 ) -> str:
     """One self-contained page. It loads nothing: its policy allows only its own style and script.
@@ -83,10 +83,7 @@ def render_html(
             findings=report.findings[:_MAX_FINDINGS],
             snippet=render_snippet(report),
             patch_section=section,
-            reports=[
-                (log.name, quote(Path(os.path.relpath(page, directory)).as_posix()))
-                for log, page in reports
-            ],
+            reports=_links(reports, directory),
             patched=bool(patch and patch.diff),
             unbacked=unbacked_option(report),
             timeline=timeline,
@@ -113,6 +110,13 @@ def render_notebook(report: Report) -> str:
         .get_template("notebook.html.j2")
         .render(**_common(report), frames=report.frames[:10], groups=alike(report.advice))
     )
+
+
+def _links(reports: Iterable[tuple[Path, Path]], directory: Path | None) -> list[tuple[str, str]]:
+    return [
+        (log.name, quote(Path(os.path.relpath(page, directory)).as_posix()))
+        for log, page in reports
+    ]
 
 
 def _common(report: Report) -> dict[str, Any]:

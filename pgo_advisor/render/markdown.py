@@ -164,12 +164,22 @@ def _details(report: Report) -> Iterator[_Folded]:
     if report.advice:
         why = [_inputs(group) for group in alike(report.advice)]
         yield _Folded(f"Why these inputs ({report.inputs})", "", why)
-    if unsure := [
-        f"- {code(frame.id, 80)}: a range, since {prose(reason)}\n"
-        for frame in report.frames
-        for reason in frame.unsure
-    ]:
+    if unsure := list(_unsure(report)):
         yield _Folded("How sure the prediction is", "", unsure)
+    yield from _unbacked(report)
+    if lines := processes(report):
+        yield _Folded("Processes", "", [f"- {prose(line, 300)}\n" for line in lines])
+    if report.recompiles:
+        yield _recompiles(report.shown_recompiles)
+
+
+def _unsure(report: Report) -> Iterator[str]:
+    for frame in report.frames:
+        for reason in frame.unsure:
+            yield f"- {code(frame.id, 80)}: a range, since {prose(reason)}\n"
+
+
+def _unbacked(report: Report) -> Iterator[_Folded]:
     if option := unbacked_option(report):
         more = count(report.unbacked_saves, "more compile")
         yield _Folded(
@@ -179,10 +189,6 @@ def _details(report: Report) -> Iterator[_Folded]:
             "compiles.\n\n",
             [fenced(option, "sh")],
         )
-    if lines := processes(report):
-        yield _Folded("Processes", "", [f"- {prose(line, 300)}\n" for line in lines])
-    if report.recompiles:
-        yield _recompiles(report.shown_recompiles)
 
 
 def _finding(found: Finding) -> str:

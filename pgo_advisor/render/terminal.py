@@ -127,8 +127,7 @@ def _marks(report: Report) -> Iterator[RenderableType]:
         function = f"  # {', '.join(advice.frames[:4])}" if several else ""
         statement = one_line(f"{advice.code}{function}", 200)
         yield Text(f"    {statement}", style="green", no_wrap=True)
-    if len(marks) > _MAX_MARKS:
-        yield Text(f"    and {len(marks) - _MAX_MARKS} more")
+    yield from _more(len(marks) - _MAX_MARKS, indent="    ")
 
 
 def _measured(measured: Measured) -> Iterator[RenderableType]:
@@ -175,9 +174,9 @@ def _details(report: Report) -> Iterator[RenderableType]:
         yield from _more(len(shown) - _MAX_RECOMPILES, ": see --html or --json")
 
 
-def _more(number: int, where: str = "") -> Iterator[RenderableType]:
+def _more(number: int, where: str = "", indent: str = "") -> Iterator[RenderableType]:
     if number > 0:
-        yield Text(f"and {number} more{where}")
+        yield Text(f"{indent}and {number} more{where}")
 
 
 def _finding(finding: Finding) -> RenderableType:
@@ -241,23 +240,26 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
     table.add_column("worth", justify="right", no_wrap=True)
     remarks: dict[str, list[str]] = defaultdict(list)
     for (entry, _), members in list(entries.items())[:_MAX_ENTRIES]:
-        first = members[0]
-        name, functions = _name(members), one_line(", ".join(first.frames[:4]), 120)
-        seen = dict.fromkeys(", ".join(map(str, member.values[:12])) for member in members)
-        table.add_row(
-            Text(name),
-            Text(functions),
-            Text(one_line("; ".join(seen), 100)),
-            first.remedy.value,
-            "unknown" if first.saved is None else span(first.saved),
-        )
-        for text in _remarks(first):
+        name, functions = _name(members), one_line(", ".join(members[0].frames[:4]), 120)
+        table.add_row(Text(name), Text(functions), *_worth(members))
+        for text in _remarks(members[0]):
             remarks[text].append(f"{name} in {functions}" if functions_of[entry] > 1 else name)
     yield table
     yield from _more(len(entries) - _MAX_ENTRIES)
     yield Text("worth: compiles that leaving out this entry alone would cost", style="dim")
     for text, names in remarks.items():
         yield Text(f"- {listed(names, 3, ' and {} more')}: {one_line(text, 400)}")
+
+
+def _worth(members: list[Advice]) -> tuple[Text, str, str]:
+    """What was seen, how to declare it, and what that saves."""
+    seen = dict.fromkeys(", ".join(map(str, member.values[:12])) for member in members)
+    saved = members[0].saved
+    return (
+        Text(one_line("; ".join(seen), 100)),
+        members[0].remedy.value,
+        "unknown" if saved is None else span(saved),
+    )
 
 
 def _name(members: list[Advice]) -> str:
