@@ -122,7 +122,7 @@ def hostile(analysis: Analysis, number: int) -> Analysis:
                 values=(2, 3, 4096, text[:100]),
                 together=(Input(text, 0),),
                 evidence=(text,),
-                price=(text,),
+                costs=(text,),
                 also_touches=(text,),
             )
             for index, text in enumerate(texts)

@@ -86,7 +86,7 @@ def _entry(
         values=tuple(dict.fromkeys(value for group in inside for value in group.varying[pair])),
         together=tuple(Input(*partner) for partner in marking.together),
         evidence=tuple(map(str, _evidence(inside, pair))),
-        price=written([*worth.unseen, *(said for group in inside for said in costs(group, pair))]),
+        costs=written([*worth.unseen, *(said for group in inside for said in costs(group, pair))]),
         also_touches=touched,
     )
 

@@ -162,6 +162,6 @@ def written(said: Iterable[Said]) -> tuple[str, ...]:
 
 
 def listed(names: Sequence[str], most: int, more: str) -> str:
-    """The first names, with `more` behind them (`{}` for how many) if there are others."""
+    """The first names, and if there are others `more`, with their number for its `{}`."""
     rest = more.format(len(names) - most) if len(names) > most else ""
     return ", ".join(names[:most]) + rest

@@ -44,8 +44,8 @@ class Alike:
         return self._all(lambda item: item.together)
 
     @property
-    def price(self) -> list[str]:
-        return self._all(lambda item: item.price)
+    def costs(self) -> list[str]:
+        return self._all(lambda item: item.costs)
 
     @property
     def also_touches(self) -> list[str]:

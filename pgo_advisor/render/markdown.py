@@ -208,7 +208,7 @@ def _inputs(group: Alike) -> str:
     if group.together:
         others = ", ".join(map(_input, group.together[:6]))
         lines.append(f"  - equal to {others} by the code: declare all, or none")
-    lines += [f"  - {prose(text)}" for text in group.price]
+    lines += [f"  - {prose(text)}" for text in group.costs]
     if group.also_touches:
         touched = ", ".join(code(frame, 80) for frame in group.also_touches[:6])
         lines.append(f"  - also touches {touched}, where it does not help")

@@ -281,7 +281,7 @@ def _remarks(advice: Advice) -> Iterator[str]:
     if advice.together:
         others = ", ".join(f"{other.source} dim {other.dim}" for other in advice.together[:6])
         yield f"has to equal {others}: declare all or none"
-    yield from advice.price
+    yield from advice.costs
     if advice.also_touches:
         yield f"the entry also touches {', '.join(advice.also_touches[:6])}, where it does not help"
 

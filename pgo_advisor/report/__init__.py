@@ -175,7 +175,9 @@ class Unexpressible(Input, frozen=True):
     why: str
 
 
-class Advice(Input, frozen=True, kw_only=True, rename={"saved": "saved_compiles"}):
+class Advice(
+    Input, frozen=True, kw_only=True, rename={"saved": "saved_compiles", "costs": "price"}
+):
     """An input to declare dynamic.
 
     `saved_compiles` and `saved_seconds` are what would be lost by leaving out just this entry, the others
@@ -202,7 +204,8 @@ class Advice(Input, frozen=True, kw_only=True, rename={"saved": "saved_compiles"
     together: tuple[Input, ...] = ()
     """Inputs that the code requires to be equal to this one: all are declared, or none."""
     evidence: tuple[str, ...] = ()
-    price: tuple[str, ...] = ()
+    costs: tuple[str, ...] = ()
+    """Why the declaration may cost something, in sentences."""
     also_touches: tuple[str, ...] = ()
     """Other frames that have an input of this name, where it never varied or is pinned."""
 
