@@ -1,4 +1,4 @@
-"""Writes docs/tables.md and docs/rules.md from the code, and the figures of docs/speed.md from its JSON.
+"""Writes docs/tables.md and the pages of rules from the code, and the figures of docs/speed.md from its JSON.
 
 Run it as `python -m scripts.docs`.
 """
@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pgo_advisor.render.explain import explain_all, explain_one
+from pgo_advisor.render.explain import CAUSES, page
 from pgo_advisor.rules import RULES
 from pgo_advisor.tables import COLUMNS, Tables
 
@@ -35,12 +35,29 @@ def tables() -> str:
     return "\n".join(lines) + "\n"
 
 
-def rules() -> str:
-    """The page on rules and causes, as `pgo-advisor explain` prints them."""
-    lines = ["# Rules and causes", "", "```", explain_all().rstrip(), "```"]
-    for rule in RULES.values():
-        lines += ["", f"## {rule.id}", "", "```", (explain_one(rule.id) or "").rstrip(), "```"]
-    return "\n".join(lines) + "\n"
+def rules() -> dict[str, str]:
+    """The index of rules and causes and the page of each rule, by their names in docs."""
+    index = [
+        "# Rules and causes",
+        "",
+        "A rule tells what a cause of recompiles means, what helps, and when not to follow that.",
+        "`pgo-advisor explain PGO105`, or `explain zero-one`, prints a rule's page.",
+        "",
+        "| code | rule | |",
+        "|---|---|---|",
+        *(f"| {r.code} | [{r.id}](rules/{r.id}.md) | {r.title} |" for r in RULES.values()),
+        "",
+        "| cause | what it means | rules |",
+        "|---|---|---|",
+        *(
+            f"| {kind.value} | {meaning} | "
+            + ", ".join(rule.code for rule in RULES.values() if kind in rule.causes)
+            + " |"
+            for kind, meaning in CAUSES.items()
+        ),
+    ]
+    pages = {f"rules/{rule.id}.md": page(rule) for rule in RULES.values()}
+    return {"rules.md": "\n".join(index) + "\n", **pages}
 
 
 _FIGURES = ("<!-- figures -->\n", "<!-- end of figures -->\n")
@@ -97,7 +114,8 @@ def _figures(figures: dict[str, Any]) -> list[str]:
 
 
 if __name__ == "__main__":
-    DOCS.mkdir(exist_ok=True)
+    (DOCS / "rules").mkdir(parents=True, exist_ok=True)
     (DOCS / "tables.md").write_text(tables())
-    (DOCS / "rules.md").write_text(rules())
+    for name, text in rules().items():
+        (DOCS / name).write_text(text)
     (DOCS / "speed.md").write_text(speed())

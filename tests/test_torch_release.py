@@ -15,7 +15,8 @@ from pgo_advisor.dynamo.releases import Capability, TorchRelease
         (Capability.UNBACKED_SOURCES, "2.7.1", "2.8.0"),
         (Capability.LIST_GLOBAL_INTS, "2.8.0", "2.9.0"),
         (Capability.LIST_DIM_SUFFIX, "2.12.1", "2.13.0+cpu"),
-        (Capability.RECOMPILE_LIMIT_ARGUMENT, "2.14.1", "2.15.0"),
+        (Capability.RECOMPILE_LIMIT_ARGUMENT, "2.11.0", "2.12.0"),
+        (Capability.ISOLATE_RECOMPILES, "2.12.1", "2.13.0"),
     ],
 )
 def test_since(capability: Capability, without: str, first: str) -> None:

@@ -22,7 +22,8 @@ class Capability(Enum):
     UNBACKED_SOURCES = "2.8", "TORCH_COMPILE_UNBACKED_SOURCES"
     LIST_GLOBAL_INTS = "2.9", "an int in a global (G['n']) can stand in the list"
     LIST_DIM_SUFFIX = "2.13", "L['x']:0, one dim only"
-    RECOMPILE_LIMIT_ARGUMENT = "2.15", "torch.compile(recompile_limit=, isolate_recompiles=)"
+    RECOMPILE_LIMIT_ARGUMENT = "2.12", "torch.compile(recompile_limit=)"
+    ISOLATE_RECOMPILES = "2.13", "torch.compile(isolate_recompiles=)"
 
 
 @dataclass(frozen=True, order=True)

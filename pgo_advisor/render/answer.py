@@ -26,6 +26,7 @@ class Case(Enum):
 
 
 def case(report: Report) -> Case:
+    """Which of the cases the report is."""
     totals = report.totals
     if not totals.compiles:
         return Case.profile if report.advice else Case.no_record
@@ -42,6 +43,7 @@ class Answer(NamedTuple):
 
 
 def answer(report: Report) -> Answer:
+    """The headline and the sentence of a report: what was measured, else what is predicted."""
     if report.measured is not None:
         return Answer(headline(report.measured), verdict(report.measured))
     inputs, spent = count(report.inputs, "input"), cost(report.totals)

@@ -1,15 +1,13 @@
-"""The documentation of rules and causes, as the command `explain` prints it."""
+"""The documentation of rules and causes: what the command `explain` prints."""
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Iterable
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.rules import RULES, Rule
 
-_WIDTH = 92
-
-_CAUSES = {
+CAUSES = {
     CauseKind.tensor_size: "a dim of a tensor has another size than the graph was made for",
     CauseKind.tensor_rank: "a tensor has another number of dims",
     CauseKind.tensor_stride: "a tensor has another memory layout",
@@ -48,31 +46,34 @@ _CAUSES = {
 
 def explain_all() -> str:
     """Rules and causes, a line each."""
-    width = max(map(len, [*RULES, *(kind.value for kind in _CAUSES)]))
-    lines = ["Rules:"]
-    lines += [f"  {rule.id:{width}}  {rule.title}" for rule in RULES.values()]
-    lines += ["", "Causes of recompiles:"]
-    lines += [f"  {kind.value:{width}}  {meaning}" for kind, meaning in _CAUSES.items()]
-    return "\n".join(lines) + "\n"
+    causes = "".join(f"  {kind.value:20}  {meaning}\n" for kind, meaning in CAUSES.items())
+    return f"Rules:\n{_lines(RULES.values())}\nCauses of recompiles:\n{causes}"
 
 
-def explain_one(name: str) -> str | None:
-    """A rule's documentation, or a cause's meaning and the rules that answer it; None if it is neither."""
-    kinds = {kind.value: kind for kind in CauseKind}
-    if kind := kinds.get(name):
-        answers = [rule for rule in RULES.values() if kind in rule.causes]
-        head = f"Cause {kind.value}: {_CAUSES[kind]}\n\n"
-        return head + "\n".join(_rule(rule) for rule in answers)
-    return _rule(RULES[name]) if name in RULES else None
+def explain_one(asked: str) -> str | None:
+    """The page of a rule, by its code or name, or a cause's meaning and the rules that answer it.
+
+    None if it is neither.
+    """
+    name = asked.lower()
+    for rule in RULES.values():
+        if name in (rule.id, rule.code.lower()):
+            return page(rule)
+    for kind, meaning in CAUSES.items():
+        if name == kind.value:
+            answers = _lines(rule for rule in RULES.values() if kind in rule.causes)
+            return f"Cause {name}: {meaning}\n\nRules:\n{answers}"
+    return None
 
 
-def _rule(rule: Rule) -> str:
-    parts = [f"Rule {rule.id}: {rule.title}", "", textwrap.fill(rule.reason, _WIDTH)]
-    if rule.example:
-        parts += ["", "For example:", "", textwrap.indent(rule.example, "    ")]
-    parts += ["", textwrap.fill(f"Remedy: {rule.remedy}", _WIDTH)]
-    if rule.unless:
-        parts += ["", textwrap.fill(f"When not: {rule.unless}", _WIDTH)]
-    if rule.causes:
-        parts += ["", f"Causes: {', '.join(kind.value for kind in rule.causes)}"]
-    return "\n".join(parts) + "\n"
+def page(rule: Rule) -> str:
+    """The page of a rule, in Markdown."""
+    sections = rule.page.strip().partition("\n")[2]
+    causes = "".join(f"- `{kind.value}`: {CAUSES[kind]}\n" for kind in rule.causes)
+    return f"# {rule.code} {rule.id}: {rule.title}\n{sections}\n" + (
+        f"\n## Causes\n\n{causes}" if causes else ""
+    )
+
+
+def _lines(rules: Iterable[Rule]) -> str:
+    return "".join(f"  {rule.code}  {rule.id:15}  {rule.title}\n" for rule in rules)

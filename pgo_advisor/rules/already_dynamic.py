@@ -1,46 +1,61 @@
-"""An input that is declared already."""
+"""A varying input is dynamic from the first compile on.
+
+## What it does
+
+Names the inputs that vary and need no declaration, since they have one.
+
+## Why is this bad
+
+It is not. The size was a symbol in the first compile: it is marked, stands in a list, `dynamic=True`
+is set, or PyTorch found the PGO profile of an earlier run with the same job id.
+
+## Example
+
+```sh
+TORCH_COMPILE_JOB_ID=exp1 python train.py  # the second run starts dynamic
+```
+
+## Use instead
+
+Nothing. If it was a profile, a run without it recompiles. To see that, record with fresh caches:
+
+```sh
+TORCHINDUCTOR_CACHE_DIR=$(mktemp -d) pgo-advisor record -- python train.py
+```
+
+## When not to
+
+The size is pinned all the same: see pinned-dim.
+
+## References
+
+- `torch/_dynamo/pgo.py`, `get_code_state`
+"""
 
 from collections.abc import Iterator
 
 from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.base import Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(group: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Finding]:
     given = [
         pair
-        for pair in group.varying
-        if any(pair in group.plan.predictors[frame.key].given for frame in group.frames)
-        or any(pair in call.marked for call in group.calls)
+        for pair in code.varying
+        if any(pair in code.plan.predictors[frame.key].given for frame in code.frames)
+        or any(pair in call.marked for call in code.calls)
     ]
-    dynamic = [pair for pair in given if pair not in group.pinned]
+    dynamic = [pair for pair in given if pair not in code.pinned]
     if dynamic:
         named = ", ".join(pair.words for pair in dynamic[:6])
-        yield Finding(
-            rule=RULE.id,
-            frames=(group.id,),
-            summary=f"Dynamic from the first compile on, by a mark, a list, dynamic=True or an earlier profile: {named}",
-            fix=(
-                "Nothing. If it was a profile of an earlier run (PGO), a run without that profile recompiles: record "
-                "with fresh cache directories to see."
-            ),
-            compiles=0,
-            seconds=0.0,
-            evidence=(),
+        yield remark(
+            RULE.id,
+            code,
+            f"Dynamic from the first compile on, by a mark, a list, dynamic=True or an earlier profile: {named}",
+            "Nothing. If it was a profile of an earlier run (PGO), a run without that profile recompiles: record "
+            "with fresh cache directories to see.",
         )
 
 
-RULE = Rule(
-    id="already-dynamic",
-    title="A varying input is dynamic from the first compile on",
-    causes=(),
-    reason=(
-        "The size was a symbol in the first compile: it is marked, stands in a list, dynamic=True is set, or a PGO "
-        "profile of an earlier run with the same job id was found."
-    ),
-    example="TORCH_COMPILE_JOB_ID=exp1 python train.py   # the second run starts dynamic",
-    remedy="Nothing.",
-    unless="It is pinned all the same: see pinned-dim.",
-    find=_find,
-)
+RULE = Rule("PGO602", "already-dynamic", __doc__, find=_find)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,55 +13,89 @@ from pgo_advisor.rules.code_object import CodeObject, brief
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: its documentation, which `pgo-advisor explain` prints, and what finds it.
+    """A rule.
 
-    `causes` are the kinds of causes that it answers. A rule with a `summary` finds them as they are, with that
-    headline and `fix`; one with `find` looks closer. A rule with neither has advice for its result: the planner
-    and `pgo_advisor.advice.advise` apply it.
+    `page` is the docstring of its module: a title, then sections in the order of ruff's rules. `causes` are the
+    kinds of causes that it answers. A rule with a `summary` finds them, as far as it `concerns` them, with that
+    headline and `fix`; one with `find` looks for itself. A rule with neither has advice for its result: the
+    planner and `pgo_advisor.advice.advise` apply it.
     """
 
+    code: str
+    """`PGO105`: stays, whatever becomes of the name."""
     id: str
-    title: str
-    causes: tuple[CauseKind, ...]
-    reason: str
-    example: str
-    remedy: str
-    unless: str
+    """Its name, as the JSON has it: `zero-one`."""
+    page: str
+    causes: tuple[CauseKind, ...] = ()
+    concerns: Callable[[CodeObject, Cause], bool] = lambda code, cause: True
     summary: Callable[[CodeObject, list[Cause]], str] | None = None
     fix: str = ""
     find: Callable[[CodeObject], Iterable[Finding]] | None = None
 
-    def findings(self, group: CodeObject) -> Iterable[Finding]:
+    @property
+    def title(self) -> str:
+        """The first line of its page, without the period."""
+        return self.page.partition("\n")[0].rstrip(".")
+
+    @property
+    def sections(self) -> dict[str, list[str]]:
+        """Its page by heading: text and code in turn, text first."""
+        told = (part.partition("\n") for part in self.page.strip().split("\n## ")[1:])
+        return {
+            heading: [part.strip("\n") for part in re.split(r"```\w*\n(.*?)```", text, flags=re.S)]
+            for heading, _, text in told
+        }
+
+    def findings(self, code: CodeObject) -> Iterable[Finding]:
+        """What it finds in a code object."""
         if self.find is not None:
-            return self.find(group)
+            return self.find(code)
         if (summary := self.summary) is None:
             return ()
-        found = group.with_cause(*self.causes)
-        return finding(self.id, group, found, lambda seen: summary(group, seen), self.fix)
+        causes = (
+            (recompile, cause)
+            for recompile, cause in code.with_cause(*self.causes)
+            if self.concerns(code, cause)
+        )
+        return finding(self.id, code, causes, lambda seen: summary(code, seen), self.fix)
 
 
 def finding(
     rule: str,
-    group: CodeObject,
+    code: CodeObject,
     causes: Iterable[tuple[Recompile, Cause]],
     summary: Callable[[list[Cause]], str],
     fix: str,
     evidence: Iterable[str] = (),
 ) -> Iterator[Finding]:
-    """One finding for all the given causes of a group; none if there are none."""
+    """One finding for all the given causes of a code object; none if there are none."""
     found = list(causes)
     if not found:
         return
     recompiles = {recompile.compile: recompile for recompile, _ in found}
-    seen = [cause for _, cause in found]
     yield Finding(
         rule=rule,
-        frames=(group.id,),
-        summary=summary(seen),
+        frames=(code.id,),
+        summary=summary([cause for _, cause in found]),
         fix=fix,
         compiles=len(recompiles),
         seconds=sum(recompile.seconds for recompile in recompiles.values()),
         evidence=(*evidence, *_quoted(found)),
+    )
+
+
+def remark(
+    rule: str, code: CodeObject, summary: str, fix: str, evidence: Iterable[str] = ()
+) -> Finding:
+    """A finding that no recompile is due to."""
+    return Finding(
+        rule=rule,
+        frames=(code.id,),
+        summary=summary,
+        fix=fix,
+        compiles=0,
+        seconds=0.0,
+        evidence=tuple(evidence),
     )
 
 
@@ -77,6 +112,11 @@ def _quoted(found: list[tuple[Recompile, Cause]], most: int = 8) -> list[str]:
 def _seen(cause: Cause) -> str:
     what = " ".join(filter(None, [cause.kind.value, cause.where]))
     return f"{what}: {cause.change}" if cause.change else what
+
+
+def on_module(cause: Cause) -> bool:
+    """Whether it is of something on the module whose method is compiled."""
+    return (cause.source or "").startswith("L['self']")
 
 
 def sources(seen: Iterable[Cause], most: int = 4) -> str:

@@ -1,33 +1,64 @@
-"""A compile that ended with an exception."""
+"""A compile ended with an exception.
+
+## What it does
+
+Tells which code failed to compile, and by which exceptions.
+
+## Why is this bad
+
+The function could not be compiled: it ran eagerly, or the program stopped. What a failed compile would
+have recompiled for cannot be known.
+
+## Example
+
+```python
+@torch.compile(fullgraph=True)
+def f(x):
+    print(x.sum().item())  # torch._dynamo.exc.Unsupported
+    return x + 1
+```
+
+## Use instead
+
+Mend what the exception names, which is in the evidence. A ConstraintViolationError is a mark that the
+code contradicts: `maybe_mark_dynamic`, or no mark.
+
+```python
+@torch.compile(fullgraph=True)
+def f(x):
+    return x + 1
+```
+
+## When not to
+
+The code is meant to run eagerly: then say so, with `torch.compiler.disable`.
+
+## References
+
+- `torch/_dynamo/exc.py`
+"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.base import Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(group: CodeObject) -> Iterator[Finding]:
-    failed = [call for call in group.calls if call.outcome == "failed"]
+def _find(code: CodeObject) -> Iterator[Finding]:
+    failed = [call for call in code.calls if call.outcome == "failed"]
     if failed:
-        yield Finding(
-            rule=RULE.id,
-            frames=(group.id,),
-            summary=f"{len(failed)} of {len(group.calls)} compiles of {group.name} ended with an exception",
-            fix="Mend that first: what a failed compile would have recompiled for cannot be known.",
-            compiles=0,
+        yield replace(
+            remark(
+                RULE.id,
+                code,
+                f"{len(failed)} of {len(code.calls)} compiles of {code.name} ended with an exception",
+                "Mend that first: what a failed compile would have recompiled for cannot be known.",
+                evidence=dict.fromkeys(call.failure for call in failed if call.failure),
+            ),
             seconds=sum(call.seconds for call in failed),
-            evidence=tuple(dict.fromkeys(call.failure for call in failed if call.failure)),
         )
 
 
-RULE = Rule(
-    id="failed-compile",
-    title="A compile ended with an exception",
-    causes=(),
-    reason="The function could not be compiled. It ran eagerly, or the program stopped.",
-    example="torch._dynamo.exc.Unsupported, torch._inductor.exc.InductorError, ConstraintViolationError",
-    remedy="The evidence has the exception. A ConstraintViolationError is a mark that the code contradicts.",
-    unless="Never.",
-    find=_find,
-)
+RULE = Rule("PGO604", "failed-compile", __doc__, find=_find)

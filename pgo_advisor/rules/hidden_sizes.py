@@ -1,63 +1,89 @@
-"""Sizes that vary only where something else changes as well."""
+"""Sizes vary in the same calls as something that needs a graph of its own.
 
-from collections.abc import Iterator
+## What it does
 
+Names sizes that are worth declaring once another cause is cured.
+
+## Why is this bad
+
+A size that changes only when a dtype, a flag or the length of a list changes, too, is not advised:
+that call compiles anyway. Once the other cause is gone the size is the next one to recompile for.
+
+## Example
+
+```python
+f(x.float())  # (8, 64)
+f(y.half())  # (5, 64)
+```
+
+## Use instead
+
+Cure the other cause, record again, and take the list from that.
+
+```python
+f(x.float())
+f(y.float())  # now the first size is what varies
+```
+
+## When not to
+
+The other cause is there to stay.
+
+## References
+
+- [How compiles are predicted](../prediction.md)
+"""
+
+from collections.abc import Iterable, Iterator
+
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.guarding import SIZE_CAUSES
 from pgo_advisor.replay.plan import declaration
 from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.base import Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(group: CodeObject) -> Iterator[Finding]:
-    others = {
+def _find(code: CodeObject) -> Iterator[Finding]:
+    others = sorted(_other_causes(code))
+    hidden = [
+        pair
+        for pair in dict.fromkeys(
+            pair for frame in code.frames for pair in code.plan.candidates[frame.key]
+        )
+        if pair not in code.plan.pairs
+    ]
+    if not others or not hidden:
+        return
+    fewest = _fewest(code, [*code.plan.pairs, *hidden])
+    without = _fewest(code, code.plan.pairs)
+    if fewest >= without:
+        return
+    named = ", ".join(pair.words for pair in hidden[:8])
+    more = f" and {len(hidden) - 8} more" if len(hidden) > 8 else ""
+    yield remark(
+        RULE.id,
+        code,
+        f"Sizes of {code.name} vary together with something else ({', '.join(others)})",
+        f"Cure that first, then declare these as well: {named}{more}. Both together can bring {len(code.calls)} "
+        f"compiles down to {fewest}, the first alone to {without}. Record again to have the list for it.",
+    )
+
+
+def _other_causes(code: CodeObject) -> set[str]:
+    """The causes of recompiles that stay, but for sizes."""
+    return {
         cause.kind.value
-        for recompile in group.recompiles
+        for recompile in code.recompiles
         for cause in recompile.causes
         if not recompile.removed and cause.kind not in SIZE_CAUSES
     }
-    hidden = dict.fromkeys(
-        pair
-        for frame in group.frames
-        for pair in group.plan.candidates[frame.key]
-        if pair not in group.plan.pairs
-    )
-    if not others or not hidden:
-        return
-    declared = declaration([*group.plan.pairs, *hidden])
-    fewest = sum(
-        group.plan.predictors[frame.key].fewest_by_sizes(declared) for frame in group.frames
-    )
-    without = sum(
-        group.plan.predictors[frame.key].fewest_by_sizes(group.plan.marked())
-        for frame in group.frames
-    )
-    if fewest >= without:
-        return
-    named = ", ".join(pair.words for pair in list(hidden)[:8])
-    more = f" and {len(hidden) - 8} more" if len(hidden) > 8 else ""
-    yield Finding(
-        rule=RULE.id,
-        frames=(group.id,),
-        summary=f"Sizes of {group.name} vary together with something else ({', '.join(sorted(others))})",
-        fix=f"Cure that first, then declare these as well: {named}{more}. Both together can bring {len(group.calls)} "
-        f"compiles down to {fewest}, the first alone to {without}. Record again to have the list for it.",
-        compiles=0,
-        seconds=0.0,
-        evidence=(),
-    )
 
 
-RULE = Rule(
-    id="hidden-sizes",
-    title="Sizes vary in the same calls as something that needs a graph of its own",
-    causes=(),
-    reason=(
-        "A size that changes only when a dtype, a flag or the length of a list changes, too, is not advised: that call "
-        "compiles anyway. Once the other cause is gone the size is the next one to recompile for."
-    ),
-    example="f(x.float()) with x of (8, 64), then f(x.half()) with x of (5, 64)",
-    remedy="Cure the other cause, record again, and take the list from that.",
-    unless="The other cause is there to stay.",
-    find=_find,
-)
+def _fewest(code: CodeObject, pairs: Iterable[SourceDim]) -> int:
+    """Compiles with these declared, were sizes all that differs."""
+    declared = declaration(pairs, by_dim=code.plan.by_dim)
+    return sum(code.plan.predictors[frame.key].fewest_by_sizes(declared) for frame in code.frames)
+
+
+RULE = Rule("PGO204", "hidden-sizes", __doc__, find=_find)

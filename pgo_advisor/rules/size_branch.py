@@ -1,4 +1,47 @@
-"""Code that decides by a size."""
+"""The code, or PyTorch, decides by a size.
+
+## What it does
+
+Finds recompiles for a dynamic size that is on another side of a decision than that of the graph.
+
+## Why is this bad
+
+A branch, an assert, a view that needs divisibility, or an operator that handles small and large sizes
+differently makes a guard on the symbol. Each side that is taken is a graph of its own, also when the
+dim is declared dynamic. `mark_dynamic` raises if such a guard narrows the range; `maybe_mark_dynamic`
+does not.
+
+## Example
+
+```python
+@torch.compile
+def f(x):
+    if x.shape[0] > 16:
+        return x + 1
+    return x * 2
+```
+
+## Use instead
+
+Take the decision out of the compiled function, or pad so that all calls take the same side. Else
+accept one graph for each outcome.
+
+```python
+large, small = torch.compile(lambda x: x + 1), torch.compile(lambda x: x * 2)
+
+
+def f(x):
+    return large(x) if x.shape[0] > 16 else small(x)
+```
+
+## When not to
+
+Unbacked sizes are no way out: the branch becomes a graph break, and so more graphs.
+
+## References
+
+- `torch/fx/experimental/symbolic_shapes.py`, `produce_guards_verbose`
+"""
 
 from collections.abc import Iterator
 
@@ -10,8 +53,8 @@ from pgo_advisor.rules.code_object import CodeObject
 _CAUSES = (CauseKind.symbolic_range, CauseKind.divisibility, CauseKind.symbolic_relation)
 
 
-def _find(group: CodeObject) -> Iterator[Finding]:
-    causes = list(group.with_cause(*_CAUSES))
+def _find(code: CodeObject) -> Iterator[Finding]:
+    causes = list(code.with_cause(*_CAUSES))
     lines = dict.fromkeys(
         f"{cause.user_location or 'in the code'}: {cause.user_code}"
         for _, cause in causes
@@ -19,7 +62,7 @@ def _find(group: CodeObject) -> Iterator[Finding]:
     )
     return finding(
         RULE.id,
-        group,
+        code,
         causes,
         lambda seen: f"The code decides by the size of {sources(seen)}: one graph for each outcome",
         "As many graphs as outcomes are right. To have fewer, take the branch out of the compiled function, or "
@@ -28,17 +71,4 @@ def _find(group: CodeObject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule(
-    id="size-branch",
-    title="The code, or PyTorch, decides by a size",
-    causes=_CAUSES,
-    reason=(
-        "A branch, an assert, a view that needs divisibility, or an operator that handles small and large sizes "
-        "differently makes a guard on the symbol. Each side that is taken is a graph of its own, also when the dim "
-        "is declared dynamic. mark_dynamic raises if such a guard narrows the range: maybe_mark_dynamic does not."
-    ),
-    example="def f(x):\n    if x.shape[0] > 16:\n        return x + 1\n    return x * 2",
-    remedy="Accept one graph for each outcome, or move the decision out of the compiled function, or pad.",
-    unless="Unbacked sizes are no way out: the branch becomes a graph break, and so more graphs.",
-    find=_find,
-)
+RULE = Rule("PGO202", "size-branch", __doc__, causes=_CAUSES, find=_find)
