@@ -1,4 +1,4 @@
-"""Records programs of tests/scenarios as fixtures: `python -m scripts.record_fixtures --help`."""
+"""Records programs of the tests as fixtures: `python -m scripts.record_fixtures --help`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ ROOT = Path(__file__).parents[1]
 @click.command()
 @click.argument("programs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--python", default=sys.executable, help="Interpreter with the PyTorch to record.")
-@click.option("--version", required=True, help="Its release: the folder of the recordings.")
+@click.option(
+    "--version", help="Its release: the folder of the recordings in tests/fixtures/traces."
+)
 @click.option(
     "--place",
     type=click.Path(path_type=Path),
     required=True,
     help="Folder to run the programs in: it stands in the recordings, so name a neutral one.",
 )
-def main(programs: tuple[Path, ...], python: str, version: str, place: Path) -> None:
-    """Run each program in PLACE with tracing and keep its packed logs in tests/fixtures/traces/VERSION."""
-    target = ROOT / "tests" / "fixtures" / "traces" / version
+def main(programs: tuple[Path, ...], python: str, version: str | None, place: Path) -> None:
+    """Run each program in PLACE with tracing; keep its packed logs for VERSION, else beside it."""
     place.mkdir(parents=True, exist_ok=True)
     for program in programs:
+        target = ROOT / "tests" / "fixtures" / "traces" / version if version else program.parent
         copy = shutil.copy(program, place / program.name)
         sidecar = program.with_suffix(".json")
         processes = json.loads(sidecar.read_text()).get("processes", 1) if sidecar.exists() else 1
