@@ -17,10 +17,11 @@ TORCH_COMPILE_JOB_ID=exp1 python train.py  # the second run starts dynamic
 
 ## Use instead
 
-Nothing. If it was a profile, a run without it recompiles. To see that, record with fresh caches:
+Nothing. If it was a profile, a run without it recompiles. To see that, record with fresh caches, as
+`record` does unless `TORCHINDUCTOR_CACHE_DIR` is set:
 
 ```sh
-TORCHINDUCTOR_CACHE_DIR=$(mktemp -d) pgo-advisor record -- python train.py
+pgo-advisor record -- python train.py
 ```
 
 ## When not to
