@@ -10,6 +10,7 @@ import argparse
 import bz2
 import gzip
 import io
+import json
 import lzma
 import random
 import re
@@ -22,6 +23,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pgo_advisor
 from pgo_advisor.errors import PgoAdvisorError
@@ -90,6 +92,7 @@ def corpora() -> dict[str, list[bytes]]:
     small = sorted(traces, key=len)[:6]
     return {
         "trace": traces,
+        "fields": traces,
         "console": contents("console", "*.txt*"),
         "pgo": [PROFILE],
         "pickle": contents("pgo", "*.pkl"),
@@ -153,8 +156,120 @@ def damaged(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
     return bytes(data)
 
 
+RECORD = re.compile(rb"([VIWEC]\d{4} [^\n]{1,300}?\.py:\d+\] )(\{.*)")
+LISTS = re.compile(rb"\[[^\[\]\n]{0,300}\]")
+ODD_VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    1,
+    1 << 63,
+    10**40,
+    0.5,
+    1e308,
+    "",
+    "?",
+    "s0",
+    [],
+    [None],
+    {},
+    [[1]],
+    "\ud800",
+]
+ODD_NAMES = ["L['x'].size()[99]", "L['x'].stride()[3]", "L['x']", "L['x']._base", "s0", "zf1"]
+
+
+def disagreeing(content: bytes, draw: random.Random) -> bytes:
+    """A recording with fields swapped, dropped, repeated, lengthened, or of another type."""
+    lines = content.splitlines(keepends=True)
+    # of each kind of record as many, so that the rare ones have their turn
+    kinds: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        if match := RECORD.match(line):
+            kind = re.match(rb'\{"(\w+)": ?(?:\{"name": ?"(\w+))?', match[2])
+            kinds.setdefault(str(kind and kind.groups()), []).append(number)
+    for _ in range(draw.choice([1, 2, 5, 20])):
+        alike = kinds[draw.choice(list(kinds))]
+        number = draw.choice(alike)
+        match = RECORD.match(lines[number])
+        other = RECORD.match(lines[draw.choice(alike)])
+        if match and other and draw.random() < 0.8:
+            try:
+                record, donor = json.loads(match[2]), json.loads(other[2])
+            except ValueError:
+                continue
+            _change(record, donor, draw)
+            lines[number] = match[1] + json.dumps(record).encode() + b"\n"
+        elif number + 1 < len(lines) and lines[number + 1].startswith(b"\t"):
+            end = number + 1
+            while end < len(lines) and lines[end].startswith(b"\t"):
+                end += 1
+            _change_payload(lines, number + 1, end, draw)
+    return b"".join(lines)
+
+
+def _change(record: Any, donor: Any, draw: random.Random) -> None:
+    """Changes one field at any depth; `donor` is another record of the kind."""
+    while True:
+        keys = list(record) if isinstance(record, dict) else list(range(len(record)))
+        if not keys:
+            return
+        key = draw.choice(keys)
+        value = record[key]
+        twin = donor.get(key) if isinstance(donor, dict) and isinstance(record, dict) else None
+        if isinstance(value, (dict, list)) and value and draw.random() < 0.75:
+            record, donor = value, twin
+            continue
+        match draw.randrange(6):
+            case 0:
+                del record[key]
+            case 1:
+                record[key] = twin
+            case 2 if isinstance(value, (list, str)):
+                record[key] = value * draw.choice([0, 2, 3, 40])
+            case 3 if isinstance(value, list):
+                value.append(draw.choice([*ODD_VALUES, *value]))
+            case 4:
+                record[key] = draw.choice(ODD_NAMES)
+            case 5 if isinstance(value, int):
+                record[key] = draw.choice([value + 1, value - 1, -value, 0, 1, 2, 7])
+            case _:
+                record[key] = draw.choice(ODD_VALUES)
+        return
+
+
+def _change_payload(lines: list[bytes], start: int, end: int, draw: random.Random) -> None:
+    at = draw.randrange(start, end)
+    match draw.randrange(5):
+        case 0:
+            lines[at] = b""
+        case 1:
+            lines[at] *= draw.choice([2, 50])
+        case 2:
+            other = draw.randrange(start, end)
+            lines[at], lines[other] = lines[other], lines[at]
+        case 3 if found := LISTS.search(lines[at]):
+            parts = found[0][1:-1].split(b", ")
+            parts = draw.choice(
+                [parts[1:], parts[:-1], parts * 2, [*parts, b"7"], parts[::-1], [b"?"]]
+            )
+            lines[at] = (
+                lines[at][: found.start()]
+                + b"["
+                + b", ".join(parts)
+                + b"]"
+                + lines[at][found.end() :]
+            )
+        case _:
+            if value := VALUE.search(lines[at]):
+                new = draw.choice([*OTHER_VALUES, b"2", b"3", b"L['x']"])
+                lines[at] = lines[at][: value.start()] + new + lines[at][value.end() :]
+
+
 def run(path: Path) -> str:
     """Analyses one file as the command line does; the name of what came of it."""
+    signal.signal(signal.SIGALRM, _hang)
     signal.alarm(MOST_SECONDS)
     try:
         analysis = pgo_advisor.analyze(path, limits=Limits(bytes=64 << 20))
@@ -187,13 +302,15 @@ def main() -> int:
     everything = [content for contents in chosen.values() for content in contents]
     options.out.mkdir(exist_ok=True)
     path = options.out / "current"
-    signal.signal(signal.SIGALRM, _hang)
     outcomes: Counter[tuple[str, str]] = Counter()
     failed = 0
     end = time.monotonic() + 60 * options.minutes
     while time.monotonic() < end:
         kind = draw.choice(list(chosen))
-        path.write_bytes(damaged(draw.choice(chosen[kind]), everything, draw))
+        content = draw.choice(chosen[kind])
+        path.write_bytes(
+            disagreeing(content, draw) if kind == "fields" else damaged(content, everything, draw)
+        )
         try:
             outcomes[kind, run(path)] += 1
         except Exception as error:

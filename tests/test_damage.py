@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from pathlib import Path
 import pytest
 from conftest import Trace
 from hostile import TEXTS, hostile
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from test_unpack import assert_same
 
 from pgo_advisor.analysis import Analysis, analyze
@@ -31,6 +34,8 @@ from pgo_advisor.ingest.locate.paths import Finder
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
 from pgo_advisor.render.patch import render_sites
 from pgo_advisor.tables import Tables
+
+FUZZ = runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "fuzz.py"))
 
 
 def records(log: Path) -> list[bytes]:
@@ -374,3 +379,34 @@ def test_numbers_that_are_no_sizes(digits: int) -> None:
     assert parse_pgo_text(code + entry) == []
     [row] = parse_pgo_text("hash(ab)/a.py:3:f:\n" + entry)
     assert row["size"] == (None, 4)
+
+
+def test_strides_of_other_dims_than_sizes(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "strides.log"
+    log.write_text(
+        trace("2.13.0", "s01_batch_dim").read_text().replace('"stride": [', '"stride": [7, ', 1)
+    )
+    analysis = analyze(log)
+    assert analysis.losses == (f"{log}: 1 records could not be read",)
+    assert len(analysis.tables.compiles) == 2
+
+
+def test_dims_that_a_tensor_lacks(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "dims.log"
+    text = trace("2.13.0", "s01_batch_dim").read_text()
+    log.write_text(text.replace(".size()[0]", ".size()[9]"))
+    inputs = analyze(log).tables.inputs
+    assert all(
+        dim < len(size)
+        for size, dims in zip(inputs["size"], inputs["symbolic_dims"], strict=True)
+        for dim in dims
+    )
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False))
+def test_fields_that_disagree(trace: Trace, tmp_path: Path, draw: random.Random) -> None:
+    name = draw.choice(["s01_batch_dim", "s02_batch_and_seq", "s10_user_branch"])
+    log = tmp_path / "fields.log"
+    log.write_bytes(FUZZ["disagreeing"](trace("2.13.0", name).read_bytes(), draw))
+    assert FUZZ["run"](log)

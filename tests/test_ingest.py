@@ -245,6 +245,8 @@ class TestErrors:
         [
             ("echo tlparse 0.3.40", "too old"),
             ("exit 3", "did not tell its version"),
+            ("yes", "stopped after"),
+            ("yes >&2 & sleep 60", "stopped after"),
             (
                 'test "$1" = --version && echo tlparse 0.4.3 && exit 0; echo boom >&2; exit 101',
                 "boom",
@@ -260,9 +262,23 @@ class TestErrors:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trace: Trace, script: str, told: str
     ) -> None:
         self.fake_tlparse(monkeypatch, tmp_path, script)
+        monkeypatch.setattr(tlparse, "_VERSION_TIMEOUT", 1)
         with pytest.raises(TlparseError) as error:
             ingest([trace("2.13.0", "s01_batch_dim")], timeout=1)
         assert told in str(error.value)
+
+    @pytest.mark.parametrize("ending", ["wait", "exit 1"])
+    def test_what_a_tlparse_starts_ends_with_it(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trace: Trace, ending: str
+    ) -> None:
+        answer = 'test "$1" = --version && echo tlparse 0.4.3 && exit 0'
+        child = tmp_path / "child"
+        script = f"{answer}; sleep 300 & echo $! > {child}; {ending}"
+        self.fake_tlparse(monkeypatch, tmp_path, script)
+        with pytest.raises(TlparseError):
+            ingest([trace("2.13.0", "s01_batch_dim")], timeout=1)
+        status = Path(f"/proc/{child.read_text().strip()}/status")
+        assert not status.exists() or "State:\tZ" in status.read_text()
 
     def test_no_tlparse(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trace: Trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -55,3 +56,33 @@ def test_nothing_but_pages(output: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     with pytest.raises(InputError, match="nothing that can be analysed"):
         ingest([output])
+
+
+def guards(output: Path) -> Path:
+    return next(output.glob("-_0_0_0/dynamo_cpp_guards_str*"))
+
+
+def test_a_payload_that_is_a_pipe(output: Path) -> None:
+    payload = guards(output)
+    payload.unlink()
+    os.mkfifo(payload)
+    assert f"{output}: the payloads of 1 records are missing" in ingest([output]).losses
+
+
+def test_a_payload_that_many_records_name_is_read_once(output: Path) -> None:
+    name = str(guards(output).relative_to(output))
+    raw = output / "raw.jsonl"
+    [record] = [line for line in raw.read_text().splitlines() if f'"{name}"' in line]
+    with raw.open("a") as file:
+        file.write(f"{record}\n" * 3000)
+    read = ingest([output])
+    assert f"{output}: the payloads of 3000 records are missing" in read.losses
+
+
+def test_files_with_holes_of_gigabytes(output: Path) -> None:
+    os.truncate(guards(output), 6 << 30)
+    os.truncate(output / "raw.jsonl", 6 << 30)
+    read = ingest([output])
+    assert len(read.tables.compiles) == 3
+    assert f"{output}: the payloads of 1 records are missing" in read.losses
+    assert f"{output}: 1 records could not be read" in read.losses

@@ -6,8 +6,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from contextlib import ExitStack, contextmanager
+from threading import Thread
 from typing import Any, TypeVar
 
 from pgo_advisor.errors import ClusterError, InputError, PgoAdvisorError
@@ -73,23 +74,38 @@ def _executor(tasks: int, cluster: str | None) -> Iterator[Executor]:
     if cluster is not None:
         context = _dask(cluster)
     elif tasks <= _FEW:
-        context = _threads(tasks)
+        context = _threads()
     else:
         context = _processes(min(tasks, cores()))
     with context as pool:
         yield pool
 
 
+class _Threads(Executor):
+    """A thread for each task. Who interrupts an analysis waits neither for them nor for tlparse."""
+
+    def submit(  # type: ignore[override]
+        self, task: Callable[[], Result], /
+    ) -> Future[Result]:
+        future: Future[Result] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(task())
+            except BaseException as error:
+                future.set_exception(error)
+
+        Thread(target=run, daemon=True).start()
+        return future
+
+
 @contextmanager
-def _threads(number: int) -> Iterator[Executor]:
-    with ThreadPoolExecutor(number) as pool:
-        try:
-            yield pool
-        except BaseException:
-            # who interrupts an analysis does not wait for tlparse
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop_all()
-            raise
+def _threads() -> Iterator[Executor]:
+    try:
+        yield _Threads()
+    except BaseException:
+        stop_all()
+        raise
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from pgo_advisor.dynamo.graph_text import graph_path
 from pgo_advisor.dynamo.guard_tree import GuardTree, parse_guards
 from pgo_advisor.ingest.pgo.text import PGO_ARTIFACTS
+from pgo_advisor.ingest.trace.payloads import Payloads
 from pgo_advisor.ingest.trace.prefilter import Prefilter, process_at, record_at
 from pgo_advisor.ingest.trace.records import (
     CreateSymbol,
@@ -76,12 +76,12 @@ class LogRecords:
         self._current: dict[tuple[int | None, int, int], Compile] = {}
         self._frames: dict[tuple[int, int | None, int], int] = {}
 
-    def read(self, record: Record | None, directory: Path) -> None:
-        """Takes one record, None if it cannot be decoded. Payloads lie in `directory`, a resolved path."""
+    def read(self, record: Record | None, payloads: Payloads) -> None:
+        """Takes one record, None if it cannot be decoded."""
         if record is None:
             self.undecodable += 1
             return
-        self._directory = directory
+        self._payloads = payloads
         if record.string_table is not None:
             self.strings.add(record.string_table)
         if record.rank is not None:
@@ -151,16 +151,9 @@ class LogRecords:
             compile_.backward_seconds = (compile_.backward_seconds or 0.0) + seconds
 
     def _payload(self, record: Record) -> str:
-        if record.payload_filename:
-            path = os.path.realpath(os.path.join(self._directory, record.payload_filename))
-            if path.startswith(f"{self._directory}{os.sep}"):
-                try:
-                    with open(path, encoding="utf-8", errors="replace") as payload:
-                        return payload.read()
-                except OSError:
-                    pass
-        self.missing_payloads += 1
-        return ""
+        text = self._payloads.text(record.payload_filename) if record.payload_filename else None
+        self.missing_payloads += text is None
+        return text or ""
 
     def losses(self) -> list[str]:
         """What could not be read, in sentences."""
@@ -184,31 +177,31 @@ class LogRecords:
 def read_output(directory: Path) -> LogRecords:
     """Reads what `tlparse -o` wrote for one log, with a raw.jsonl (0.3.45 or later)."""
     records = LogRecords(Strings())
-    directory = directory.resolve()
+    payloads = Payloads(directory)
     for record in read_records(directory / "raw.jsonl"):
-        records.read(record, directory)
+        records.read(record, payloads)
     return records
 
 
 def read_parts(directories: Sequence[Path], prefilter: Prefilter) -> list[LogRecords]:
     """Reads what tlparse wrote for the parts that `prefilter` made; the records of each of its processes."""
     all_records = [LogRecords(process.strings, process.rank) for process in prefilter.processes]
-    for place, record, directory in heapq.merge(
+    for place, record, payloads in heapq.merge(
         *map(_placed, directories), key=lambda placed: record_at(placed[0])
     ):
         metrics = record and (record.compilation_metrics or record.bwd_compilation_metrics)
         if metrics:
             prefilter.configs.put_into(metrics)
-        all_records[process_at(place)].read(record, directory)
+        all_records[process_at(place)].read(record, payloads)
     return all_records
 
 
-def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Path]]:
+def _placed(directory: Path) -> Iterator[tuple[int, Record | None, Payloads]]:
     place = 0
-    directory = directory.resolve()
+    payloads = Payloads(directory)
     for record in read_records(directory / "raw.jsonl"):
         if record is None:
-            yield place, None, directory
+            yield place, None, payloads
         elif record.string_table is None:
             place = record.lineno
-            yield place, record, directory
+            yield place, record, payloads

@@ -15,6 +15,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from pgo_advisor.ingest.pgo.text import PGO_ARTIFACTS
+from pgo_advisor.ingest.trace.payloads import open_regular
+
+_MAX_LINE = 64 << 20
 
 
 class StackFrame(msgspec.Struct):
@@ -36,7 +39,10 @@ class DynamoStart(msgspec.Struct):
 
 
 class DescribeTensor(msgspec.Struct):
-    """`torch/_subclasses/meta_utils.py`, `MetaTensorDesc.as_json`; fields at their default are left out."""
+    """`torch/_subclasses/meta_utils.py`, `MetaTensorDesc.as_json`; fields at their default are left out.
+
+    What `mark_dynamic` was given for a dim that the tensor lacks, PyTorch ignores, yet records.
+    """
 
     describer_id: int
     id: int
@@ -50,6 +56,10 @@ class DescribeTensor(msgspec.Struct):
     dynamo_dynamic_indices: list[int] = []
     attrs: dict[str, int] | None = None
     """The ids of the tensors that a wrapper subclass holds, by the name of its attribute."""
+
+    def __post_init__(self) -> None:
+        if self.stride is not None and len(self.stride) != len(self.size):
+            raise ValueError("a tensor has a stride for each of its dims")
 
 
 class DescribeSource(msgspec.Struct):
@@ -209,13 +219,18 @@ _decode_stack = msgspec.json.Decoder(Stack).decode
 
 
 def read_records(raw: Path) -> Iterator[Record | None]:
-    """The records of a raw.jsonl in their order; None for a line that cannot be decoded."""
-    with raw.open("rb") as lines:
-        for line in lines:
+    """The records of a raw.jsonl in their order; None for a line that cannot be decoded.
+
+    What follows a line of more than 64 MiB, as a sparse file is, is not read.
+    """
+    with open_regular(raw) as lines:
+        while line := lines.readline(_MAX_LINE):
             try:
                 yield _decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 yield None
+            if len(line) == _MAX_LINE:
+                return
 
 
 def decode_stack(raw: msgspec.Raw) -> Stack:

@@ -335,13 +335,14 @@ def _marks(marks: dict[str, frozenset[int]] | None) -> str | None:
 
 
 def _tensor(tensor: DescribeTensor, source: str, symbolic: set[int]) -> Row:
+    dims = range(len(tensor.size))
     return {
         "kind": "tensor",
         "size": _ints(tensor.size),
         "stride": None if tensor.stride is None else _ints(tensor.stride),
         "storage_offset": tensor.storage_offset if isinstance(tensor.storage_offset, int) else None,
-        "symbolic_dims": tuple(sorted(symbolic)),
-        "marked_dims": tuple(sorted(tensor.dynamo_dynamic_indices)),
+        "symbolic_dims": tuple(sorted(symbolic.intersection(dims))),
+        "marked_dims": tuple(sorted({*tensor.dynamo_dynamic_indices}.intersection(dims))),
         "dtype": tensor.dtype,
         "device": tensor.device.removeprefix("device(type='").removesuffix("')"),
         "requires_grad": tensor.requires_grad,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
-import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from threading import TIMEOUT_MAX, Timer
-from typing import BinaryIO
+from threading import TIMEOUT_MAX, Thread, Timer
+from typing import BinaryIO, Literal
 
 from packaging.version import Version
 
@@ -25,6 +26,8 @@ OLDEST = Version("0.3.45")
 
 _running: set[subprocess.Popen[bytes]] = set()
 
+_VERSION_TIMEOUT = 10.0
+_KEPT = 65_536
 _INSTALL = "install it with: pip install 'tlparse>=0.3.45'"
 
 
@@ -42,13 +45,11 @@ def find_tlparse() -> Path:
     if name is None:
         raise TlparseError(f"tlparse was not found; {_INSTALL}")
     try:
-        answer = subprocess.run(  # noqa: S603
-            [name, "--version"], capture_output=True, text=True, timeout=30, errors="replace"
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        code, answer = _run([name, "--version"], _VERSION_TIMEOUT, answers_on="stdout")
+    except (OSError, TimeoutError) as error:
         raise TlparseError(f"{name} could not be run ({_why(error)}); {_INSTALL}") from error
-    match = re.search(r"\d{1,9}\.\d{1,9}\.\d{1,9}", answer.stdout)
-    if answer.returncode or not match:
+    match = re.search(r"\d{1,9}\.\d{1,9}\.\d{1,9}", answer)
+    if code or not match:
         raise TlparseError(f"{name} did not tell its version; {_INSTALL}")
     if Version(match[0]) < OLDEST:
         raise TlparseError(f"{name} is tlparse {match[0]}, too old to be read; {_INSTALL}")
@@ -65,30 +66,13 @@ def run_tlparse(log: Path, output: Path, *, timeout: float, plain: bool = True) 
     if plain:
         command.append("-p")
     try:
-        with tempfile.TemporaryFile() as stderr:
-            process = subprocess.Popen(  # noqa: S603
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
-            )
-            _running.add(process)
-            # wait(timeout) looks again after as long as a small log takes
-            start = time.monotonic()
-            timer = Timer(min(timeout, TIMEOUT_MAX), process.kill)
-            timer.start()
-            try:
-                code = process.wait()
-                late = time.monotonic() - start >= timeout
-            finally:
-                timer.cancel()
-                process.kill()
-                process.wait()
-                _running.discard(process)
-            messages = _ends(stderr)
-    except OSError as error:
-        raise TlparseError(f"tlparse could not be run: {_why(error)}") from error
-    if late and code < 0:
+        code, messages = _run(command, timeout, answers_on="stderr")
+    except TimeoutError as error:
         raise TlparseStopped(
             f"tlparse was stopped after {timeout:g} s on {log}; give --tlparse-timeout a larger number"
-        )
+        ) from error
+    except OSError as error:
+        raise TlparseError(f"tlparse could not be run: {_why(error)}") from error
     if code < 0:
         raise TlparseStopped(f"tlparse was killed on {log} (signal {-code}); too little memory?")
     if code:
@@ -101,16 +85,68 @@ def run_tlparse(log: Path, output: Path, *, timeout: float, plain: bool = True) 
 def stop_all() -> None:
     """Ends every tlparse that is running in another thread; its `run_tlparse` raises TlparseError."""
     for process in list(_running):
-        process.kill()
+        _end(process)
 
 
-def _ends(file: BinaryIO, most: int = 65_536) -> str:
-    """The first and last `most` bytes: of a damaged log tlparse can repeat every line."""
-    length = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    start = file.read(most)
-    file.seek(max(most, length - most))
-    return (start + file.read()).decode("utf-8", errors="replace")
+def _run(
+    command: Sequence[str | Path], timeout: float, *, answers_on: Literal["stdout", "stderr"]
+) -> tuple[int, str]:
+    """Runs a command, and ends all that it started: its code, and the ends of what it wrote there.
+
+    Raises OSError if it cannot be run, and TimeoutError.
+    """
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    streams[answers_on] = subprocess.PIPE
+    process = subprocess.Popen(command, bufsize=0, start_new_session=True, **streams)  # type: ignore[call-overload]  # noqa: S603
+    _running.add(process)
+    said = _Said(getattr(process, answers_on))
+    # wait(timeout) looks again after as long as a small log takes
+    start = time.monotonic()
+    timer = Timer(min(timeout, TIMEOUT_MAX), _end, [process])
+    timer.start()
+    try:
+        code = process.wait()
+    finally:
+        timer.cancel()
+        _end(process)
+        process.wait()
+        _running.discard(process)
+    if code < 0 and time.monotonic() - start >= timeout:
+        raise TimeoutError(f"stopped after {timeout:g} s")
+    return code, said.text()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends it and its descendants, even if it has ended itself."""
+    try:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    except OSError:
+        pass
+
+
+class _Said(Thread):
+    """Reads a pipe to its end; keeps the first and last 64 KiB, for tlparse can repeat a damaged log."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._first = self._last = b""
+        self.start()
+
+    def run(self) -> None:
+        with self._pipe:
+            while piece := self._pipe.read(_KEPT):
+                room = _KEPT - len(self._first)
+                self._first += piece[:room]
+                self._last = (self._last + piece[room:])[-_KEPT:]
+
+    def text(self) -> str:
+        # what left the process group may hold the pipe open
+        self.join(1)
+        return (self._first + self._last).decode("utf-8", errors="replace")
 
 
 def _why(error: Exception) -> str:

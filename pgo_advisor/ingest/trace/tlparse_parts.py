@@ -14,6 +14,7 @@ from pgo_advisor.dynamo.guard_failures import parse_failures
 from pgo_advisor.ingest.console.messages import Printed
 from pgo_advisor.ingest.console.rows import printed_rows
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
+from pgo_advisor.ingest.trace.payloads import open_regular
 from pgo_advisor.ingest.trace.rows import LogRows
 
 _FOLDER = re.compile(r"(-|\d{1,9})_(\d{1,9})_(\d{1,9})_(\d{1,9})")
@@ -59,5 +60,5 @@ def read_folders(directory: Path) -> LogRows:
 
 
 def _text(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(_MAX_BYTES).decode("utf-8", errors="replace")
