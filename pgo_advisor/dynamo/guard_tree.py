@@ -87,6 +87,9 @@ class GuardTree(NamedTuple):
     """Sources that have to be the same object."""
 
 
+NO_GUARDS = GuardTree([], [], {}, [], {}, [])
+
+
 def parse_guards(text: str) -> GuardTree:
     """Reads the tree; lines that are not understood are passed over."""
     tree = GuardTree([], [], {}, [], {}, [])

@@ -20,6 +20,7 @@ from pgo_advisor.ingest.locate.fetch import Fetcher, is_url
 from pgo_advisor.ingest.locate.paths import WANTED, Finder, Found, choose_job, remote
 from pgo_advisor.ingest.task import Read, Task
 from pgo_advisor.ingest.trace.overlap import without_recorded
+from pgo_advisor.ingest.trace.rows import LogRows
 from pgo_advisor.ingest.trace.tlparse import find_tlparse
 from pgo_advisor.ingest.workers import cores, run_tasks
 from pgo_advisor.tables import Tables
@@ -64,50 +65,54 @@ def ingest(
     `progress` is called with how many of how many logs are read. Raises InputError or TlparseError if
     nothing could be read, and ClusterError; what of several logs fails is told in `losses`.
     """
+    limits = limits or Limits()
     with ExitStack() as stack:
         temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pgo-advisor-")))
-        limits = limits or Limits()
         fetcher = Fetcher(temporary / "fetched", limits)
         unpacker = Unpacker(temporary / "unpacked", limits)
         finder = Finder(unpacker)
         given = list(paths)
-        urls = [path for path in given if cluster and is_url(path)]
-        near = [path for path in given if path not in urls]
-        found, remarks = choose_job(
-            [
-                *(finder.find(map(fetcher.fetch, near)) if near else []),
-                *(part for url in urls for part in remote(os.fspath(url), limits)),
-            ],
-            job,
-        )
-        traces = [item for item in found if item.kind in {"trace", "remote"}]
-        if traces:
+        # the cluster fetches for itself
+        urls = [os.fspath(path) for path in given if cluster and is_url(path)]
+        near = [fetcher.fetch(path) for path in given if path not in urls]
+        everything = [*(finder.find(near) if near else ()), *_remote(urls, limits)]
+        found, remarks = choose_job(everything, job)
+        if any(item.kind in {"trace", "remote"} for item in found):
             find_tlparse()
         elif full:
             remarks = [*remarks, "No log of a trace is here of which tlparse could write a report."]
-        reports = stack.enter_context(new_directory(full)) if full and traces else None
+            full = None
+        reports = stack.enter_context(new_directory(full)) if full else None
         task = Task((), limits, timeout, at_once=1, scratch=None if cluster else temporary)
         in_memory = stack.enter_context(_in_memory()) if len(found) > 1 and not cluster else None
         read, failures = _read_all(found, task, reports, in_memory, cluster, progress)
-    logs = [log for number in sorted(read) for log in read[number]]
-    if not logs:
+    if not any(read.values()):
         if failures:
             raise failures[min(failures)]
         raise NothingFoundError(f"{given[0]} holds nothing that can be analysed; name {WANTED}")
     return _joined(
-        sorted(logs, key=lambda log: (log[0].rank is None, log[0].rank or 0)),
+        [log for number in sorted(read) for log in read[number]],
         losses=[
             *finder.losses,
             *unpacker.losses,
             *(f"{found[number].shown}: not analysed: {failures[number]}" for number in failures),
         ],
         notes=remarks,
-        reports=[
-            (found[number].shown, page)
-            for number in range(len(found) if full else 0)
-            if (page := Path(full or ".", f"log_{number}", "index.html")).exists()
-        ],
+        reports=_reports(found, full),
     )
+
+
+def _remote(urls: Iterable[str], limits: Limits) -> Iterator[Found]:
+    for url in urls:
+        yield from remote(url, limits)
+
+
+def _reports(found: Sequence[Found], full: Path | None) -> list[tuple[Path, Path]]:
+    """The logs that tlparse wrote a report of, each with its page."""
+    if full is None:
+        return []
+    pages = (full / f"log_{number}" / "index.html" for number in range(len(found)))
+    return [(item.shown, page) for item, page in zip(found, pages, strict=True) if page.exists()]
 
 
 def _read_all(
@@ -138,7 +143,7 @@ def _read_all(
             )
             for group in groups
         ]
-        again = []
+        again: list[list[int]] = []
         for number, result in run_tasks(tasks, cluster):
             group = groups[number]
             if not isinstance(result, PgoAdvisorError):
@@ -146,7 +151,7 @@ def _read_all(
             elif len(group) == 1:
                 failures[group[0]] = result
             else:
-                again += [[alone] for alone in group]
+                again += ([alone] for alone in group)
             progress(len(read) + len(failures), len(found))
         groups = again
     return read, failures
@@ -203,24 +208,14 @@ def _joined(
     notes: Sequence[str],
     reports: Sequence[tuple[Path, Path]],
 ) -> Ingested:
-    traces = [
-        (item.rank if log.rank is None else log.rank, log)
-        for item, log in logs
-        if item.kind in {"trace", "tlparse"}
-    ]
-    logs = [
-        (item, without_recorded(log, traces) if item.kind == "console" else log)
-        for item, log in logs
-    ]
-    losses = [
-        *losses,
-        *(f"{item.shown}: {loss}" for item, log in logs for loss in log.losses),
-    ]
+    logs = _without_repeated(sorted(logs, key=lambda log: (log[0].rank is None, log[0].rank or 0)))
+    losses = [*losses, *(f"{item.shown}: {loss}" for item, log in logs for loss in log.losses)]
     if not any(log.rows.get(table) for _, log in logs for table in ("compiles", "pgo_entries")):
         names = ", ".join(str(item.shown) for item, _ in logs[:3])
+        lost = f" Lost: {losses[0]}" if losses else ""
         raise NoCompileError(
             f"no compile is recorded in {names}: was torch.compile reached, and not switched off "
-            f"(TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?{_first_of(losses)}"
+            f"(TORCH_COMPILE_DISABLE, TORCHDYNAMO_DISABLE, set_stance)?{lost}"
         )
     return Ingested(
         tables=Tables.from_rows(_join(logs)),
@@ -231,8 +226,17 @@ def _joined(
     )
 
 
-def _first_of(losses: Sequence[str]) -> str:
-    return f" Lost: {losses[0]}" if losses else ""
+def _without_repeated(logs: Sequence[Read]) -> list[Read]:
+    """The logs, the console's without what traces tell as well."""
+    traces = [(_rank(item, log), log) for item, log in logs if item.kind in {"trace", "tlparse"}]
+    return [
+        (item, without_recorded(log, traces) if item.kind == "console" else log)
+        for item, log in logs
+    ]
+
+
+def _rank(item: Found, log: LogRows) -> int | None:
+    return item.rank if log.rank is None else log.rank
 
 
 def _join(logs: Sequence[Read]) -> dict[str, list[dict[str, Any]]]:
@@ -240,20 +244,17 @@ def _join(logs: Sequence[Read]) -> dict[str, list[dict[str, Any]]]:
     joined: dict[str, list[dict[str, Any]]] = defaultdict(list)
     compiles = frames = 0
     for number, (item, log) in enumerate(logs):
-        rank = item.rank if log.rank is None else log.rank
+        own = log.rows.get("compiles", [])
+        begins = {"compile": compiles, "against": compiles, "frame": frames}
+        compiles += len(own)
+        frames += 1 + max((row["frame"] for row in own), default=-1)
+        rank = _rank(item, log)
         for table, rows in log.rows.items():
             for row in rows:
                 row["log"] = number
                 row.setdefault("rank", rank)
-                for column, offset in (
-                    ("compile", compiles),
-                    ("against", compiles),
-                    ("frame", frames),
-                ):
+                for column, begin in begins.items():
                     if row.get(column) is not None:
-                        row[column] += offset
-                joined[table].append(row)
-        own = log.rows.get("compiles", [])
-        compiles += len(own)
-        frames += 1 + max((row["frame"] - frames for row in own), default=-1)
+                        row[column] += begin
+            joined[table] += rows
     return joined

@@ -99,50 +99,30 @@ class Task:
         for process, records in zip(filtered.processes, processes, strict=True):
             if records.compiles or records.undecodable:
                 by_log[process.log].append((process.id, log_rows(records)))
-        read: list[list[Read]] = []
-        for number, item in enumerate(self.items):
-            of_log = by_log[number]
-            losses = [*filtered.losses[number], *lost]
-            if of_log:
-                of_log[0][1].losses[:0] = losses
-            else:
-                of_log = [("", LogRows({}, None, [*losses, "it holds no record of a compile"]))]
-            read.append(
-                [
-                    (item if len(of_log) == 1 else _of_process(item, process), log)
-                    for process, log in of_log
-                ]
-            )
-        return read
+        return [
+            list(_of_log(item, by_log[number], [*filtered.losses[number], *lost]))
+            for number, item in enumerate(self.items)
+        ]
 
     def _parse(self, parts: Iterable[Path], output: Path) -> tuple[list[Path], list[str]]:
         """Runs tlparse on the parts as they come; what it wrote, and what was lost, in sentences."""
         output.mkdir()
-        lost: Counter[str] = Counter()
-        errors = []
-        outputs = []
         runs: dict[Path, Future[Counter[str]]] = {}
         with ThreadPoolExecutor(self.at_once) as pool:
             try:
                 for part in parts:
-                    for run in runs.values():
-                        if run.done() and isinstance(run.exception(), TlparseStopped):
-                            run.result()
+                    _raise_stopped(run for run in runs.values() if run.done())
                     place = output / part.stem
                     runs[place] = pool.submit(run_tlparse, part, place, timeout=self.timeout)
-                for place, run in runs.items():
-                    try:
-                        lost += run.result()
-                        outputs.append(place)
-                    except TlparseStopped:
-                        raise
-                    except TlparseError as error:
-                        errors.append(error)
+                _raise_stopped(runs.values())
             except TlparseStopped:
                 pool.shutdown(cancel_futures=True)
                 raise
-        if errors and not outputs:
+        errors = [error for run in runs.values() if (error := run.exception())]
+        outputs = [place for place, run in runs.items() if not run.exception()]
+        if errors and (not outputs or not isinstance(errors[0], TlparseError)):
             raise errors[0]
+        lost = sum((run.result() for run in runs.values() if not run.exception()), Counter[str]())
         sentences = [f"{number} {what}" for what, number in lost.items()]
         if errors:
             sentences.append(f"{len(errors)} of {len(runs)} parts are lost: {errors[0]}")
@@ -162,8 +142,20 @@ class Task:
             repaired.unlink()
 
 
-def _of_process(item: Found, process: str) -> Found:
-    return replace(item, shown=Path(f"{item.shown} (process {process})"))
+def _raise_stopped(runs: Iterable[Future[Counter[str]]]) -> None:
+    for run in runs:
+        if isinstance(error := run.exception(), TlparseStopped):
+            raise error
+
+
+def _of_log(item: Found, processes: list[tuple[str, LogRows]], losses: list[str]) -> Iterator[Read]:
+    """The rows of each process that wrote into a log; the first also tells what was lost of it."""
+    if not processes:
+        yield item, LogRows({}, None, [*losses, "it holds no record of a compile"])
+    for number, (process, log) in enumerate(processes):
+        log.losses[:0] = losses if number == 0 else []
+        shown = item.shown if len(processes) == 1 else Path(f"{item.shown} (process {process})")
+        yield replace(item, shown=shown), log
 
 
 def _read_profile(item: Found) -> LogRows:

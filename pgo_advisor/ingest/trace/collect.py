@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pgo_advisor.dynamo.graph_text import graph_path
 from pgo_advisor.dynamo.guard_tree import GuardTree, parse_guards
-from pgo_advisor.ingest.pgo.text import PGO_ARTIFACTS
 from pgo_advisor.ingest.trace.payloads import Payloads
 from pgo_advisor.ingest.trace.prefilter import Prefilter, process_at, record_at
 from pgo_advisor.ingest.trace.records import (
@@ -86,25 +85,27 @@ class LogRecords:
             self.strings.add(record.string_table)
         if record.rank is not None:
             self.rank = record.rank
-        artifact = record.artifact.name if record.artifact else None
         if record.frame_id is None or record.frame_compile_id is None or not record.is_read:
             return
-        ids = (record.compiled_autograd_id, record.frame_id, record.frame_compile_id)
-        begins = bool(record.dynamo_start) or artifact == "recompile_reasons"
-        compile_ = self._compile(ids, begins or record.compilation_metrics is not None)
+        compile_ = self._compile_of(
+            (record.compiled_autograd_id, record.frame_id, record.frame_compile_id), record
+        )
         if record.attempt > compile_.attempt_number:
             compile_.attempt_number = record.attempt
             compile_.attempt = Attempt()
-        self._read_kind(record, compile_)
-        if artifact == "recompile_reasons":
-            compile_.failures.append(self._payload(record))
-        elif artifact == "dynamo_graph_break_reason":
-            compile_.breaks.append(self._payload(record))
-        elif artifact in PGO_ARTIFACTS:
-            compile_.pgo.append((artifact, self._payload(record)))
+        if record.artifact:
+            self._read_artifact(record, record.artifact.name, compile_)
+        else:
+            self._read_traced(record, compile_.attempt)
+            self._read_course(record, compile_)
 
-    def _compile(self, ids: tuple[int | None, int, int], begins: bool) -> Compile:
+    def _compile_of(self, ids: tuple[int | None, int, int], record: Record) -> Compile:
         compile_ = self._current.get(ids)
+        begins = (
+            record.dynamo_start
+            or record.compilation_metrics is not None
+            or (record.artifact is not None and record.artifact.name == "recompile_reasons")
+        )
         if compile_ is not None and begins and compile_.metrics is not None:
             # the ids of a finished compile come again after torch._dynamo.reset()
             self.generation += 1
@@ -125,8 +126,17 @@ class LogRecords:
             self.compiles.append(compile_)
         return compile_
 
-    def _read_kind(self, record: Record, compile_: Compile) -> None:
-        attempt = compile_.attempt
+    def _read_artifact(self, record: Record, name: str, compile_: Compile) -> None:
+        text = self._payload(record)
+        if name == "recompile_reasons":
+            compile_.failures.append(text)
+        elif name == "dynamo_graph_break_reason":
+            compile_.breaks.append(text)
+        else:
+            compile_.pgo.append((name, text))
+
+    def _read_traced(self, record: Record, attempt: Attempt) -> None:
+        """What an attempt traced."""
         if tensor := record.describe_tensor:
             attempt.tensors.setdefault((tensor.describer_id, tensor.id), tensor)
         elif source := record.describe_source:
@@ -141,14 +151,16 @@ class LogRecords:
             attempt.guards = parse_guards(self._payload(record))
         elif record.dynamo_output_graph is not None:
             attempt.path = graph_path(self._payload(record))
-        elif record.dynamo_start:
+
+    def _read_course(self, record: Record, compile_: Compile) -> None:
+        """How a compile began and ended."""
+        if record.dynamo_start:
             compile_.start = record.dynamo_start.stack
-        elif record.compilation_metrics:
-            compile_.metrics = record.compilation_metrics
-            self.torch_version = record.compilation_metrics.pytorch_version or self.torch_version
-        elif record.bwd_compilation_metrics and record.bwd_compilation_metrics.seconds:
-            seconds = record.bwd_compilation_metrics.seconds
-            compile_.backward_seconds = (compile_.backward_seconds or 0.0) + seconds
+        elif metrics := record.compilation_metrics:
+            compile_.metrics = metrics
+            self.torch_version = metrics.pytorch_version or self.torch_version
+        elif (backward := record.bwd_compilation_metrics) and backward.seconds:
+            compile_.backward_seconds = (compile_.backward_seconds or 0.0) + backward.seconds
 
     def _payload(self, record: Record) -> str:
         text = self._payloads.text(record.payload_filename) if record.payload_filename else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from pgo_advisor.ingest.trace.rows import LogRows, Row
 
@@ -13,38 +14,47 @@ def without_recorded(console: LogRows, traces: Iterable[tuple[int | None, LogRow
 
     A frame is the same if its compile ids, its name and its place agree, as far as the text tells them.
     """
-    traced = list(traces)
-    recorded = [
-        (rank, row) for rank, log in traced for row in log.rows.get("compiles", ()) if row["name"]
-    ]
-    symbols = {symbol for _, log in traced for _, symbol in _symbols(log)}
-    compiles = console.rows.get("compiles", [])
-    frames: dict[int, list[Row]] = {}
-    for row in compiles:
-        frames.setdefault(row["frame"], []).append(row)
-    foreign = {frame for frame, symbol in _symbols(console) if symbol not in symbols}
-    known = {
-        frame
-        for frame, rows in frames.items()
-        if (rows[-1]["name"] or frame not in foreign)
-        and any(_same(rows[-1], row, rank) for rank, row in recorded)
-    }
+    known = _known(console, list(traces))
     if not known:
         return console
+    compiles = console.rows["compiles"]
     kept = [row for row in compiles if row["frame"] not in known]
-    keys = {row["compile"]: key for key, row in enumerate(kept)}
-    numbers: dict[int, int] = {}
-    rows: dict[str, list[Row]] = {}
-    for table, own in console.rows.items():
-        rows[table] = [row for row in own if row["compile"] in keys]
-        for row in rows[table]:
-            row["compile"] = keys[row["compile"]]
-            if row.get("against") is not None:
-                row["against"] = keys[row["against"]]
-            if "frame" in row:
-                row["frame"] = numbers.setdefault(row["frame"], len(numbers))
     told = f"{len(compiles) - len(kept)} of {len(compiles)} compiles are in the trace, too, with more detail"
-    return LogRows(rows, console.rank, console.losses, [told])
+    return LogRows(_of(kept, console), console.rank, console.losses, [told])
+
+
+def _known(console: LogRows, traces: list[tuple[int | None, LogRows]]) -> set[int]:
+    """The frames that a trace has, too."""
+    recorded = [
+        (rank, row) for rank, log in traces for row in log.rows.get("compiles", ()) if row["name"]
+    ]
+    symbols = {symbol for _, log in traces for _, symbol in _symbols(log)}
+    foreign = {frame for frame, symbol in _symbols(console) if symbol not in symbols}
+    last = {row["frame"]: row for row in console.rows.get("compiles", ())}
+    return {
+        frame
+        for frame, row in last.items()
+        if (row["name"] or frame not in foreign)
+        and any(_same(row, other, rank) for rank, other in recorded)
+    }
+
+
+def _of(kept: list[Row], console: LogRows) -> dict[str, list[Row]]:
+    """The rows of these compiles alone, numbered anew."""
+    keys = {row["compile"]: key for key, row in enumerate(kept)}
+    frames = {frame: number for number, frame in enumerate(dict.fromkeys(r["frame"] for r in kept))}
+    numbers: dict[str, dict[Any, int]] = {"compile": keys, "against": keys, "frame": frames}
+    return {
+        table: [
+            {
+                column: numbers[column][cell] if column in numbers and cell is not None else cell
+                for column, cell in row.items()
+            }
+            for row in own
+            if row["compile"] in keys
+        ]
+        for table, own in console.rows.items()
+    }
 
 
 def _symbols(log: LogRows) -> Iterator[tuple[int, tuple[str, str, str]]]:

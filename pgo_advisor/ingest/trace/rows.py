@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgo_advisor.dynamo.guard_failures import Failure, parse_failures
+from pgo_advisor.dynamo.guard_tree import NO_GUARDS
 from pgo_advisor.dynamo.shape_guards import parse_relation
 from pgo_advisor.dynamo.sources import tensor_property
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
@@ -44,10 +45,10 @@ Row = dict[str, Any]
 
 def log_rows(records: LogRecords) -> LogRows:
     """The rows of what one process recorded."""
-    strings = records.strings
     frames: dict[int, list[Compile]] = defaultdict(list)
     for compile_ in records.compiles:
         frames[compile_.frame].append(compile_)
+    strings = records.strings
     code = {frame: _code(compiles, strings) for frame, compiles in frames.items()}
     callers = {frame: _callers(compiles, strings) for frame, compiles in frames.items()}
     compiled = {(row["file"], row["name"]) for row in code.values() if row["file"]}
@@ -55,11 +56,15 @@ def log_rows(records: LogRecords) -> LogRows:
 
     rows: dict[str, list[Row]] = defaultdict(list)
     for compile_ in records.compiles:
-        attempt = compile_.attempt
-        own_callers = _own_callers(compile_, strings) or callers[compile_.frame]
-        for table, made in {
+        frame, attempt = compile_.frame, compile_.attempt
+        own_callers = _own_callers(compile_, strings) or callers[frame]
+        made: dict[str, Iterable[Row]] = {
             "compiles": [
-                _compile_row(compile_, code[compile_.frame], own_callers, compiled, records)
+                {
+                    **_compile_row(compile_, records.torch_version),
+                    **code[frame],
+                    **_call_site(own_callers, compiled, code[frame]),
+                }
             ],
             "inputs": _inputs(attempt),
             "symbols": _symbols(attempt, strings),
@@ -68,8 +73,9 @@ def log_rows(records: LogRecords) -> LogRows:
             "guard_failures": _failures(compile_, by_ids),
             "graph_breaks": map(break_row, compile_.breaks),
             "pgo_entries": _pgo_entries(compile_),
-        }.items():
-            rows[table] += ({"compile": compile_.key, **row} for row in made)
+        }
+        for table, made_of_it in made.items():
+            rows[table] += ({"compile": compile_.key, **row} for row in made_of_it)
     for compiles in frames.values():
         rows["guards"] += differing_guards(compiles)
     return LogRows(dict(rows), records.rank, records.losses())
@@ -110,44 +116,48 @@ def _own_callers(compile_: Compile, strings: Strings) -> Callers | None:
     return None
 
 
-def _compile_row(
-    compile_: Compile,
-    code: Row,
-    callers: Callers | None,
-    compiled: set[tuple[str, str]],
-    records: LogRecords,
-) -> Row:
+def _compile_row(compile_: Compile, torch_version: str | None) -> Row:
     metrics = compile_.metrics or Metrics()
-    forward, backward = metrics.seconds, compile_.backward_seconds
-    backend = metrics.backend_compile_time_s
-    site = callers.frames[-1] if callers else None
-    is_resume = (code["name"] or "").startswith("torch_dynamo_resume_in_")
     return {
         "compile_id": compile_.name,
         "generation": compile_.generation,
         "frame": compile_.frame,
-        **code,
         "outcome": _outcome(compile_),
         "attempts": compile_.attempt_number + 1,
         "start": metrics.start_time,
+        **_durations(metrics, compile_.backward_seconds),
+        "graph_path": compile_.attempt.path,
+        **settings_of(metrics),
+        "fail_type": metrics.fail_type,
+        "fail_reason": metrics.fail_reason,
+        "torch_version": metrics.pytorch_version or torch_version,
+        "recorded_by": "trace",
+    }
+
+
+def _durations(metrics: Metrics, backward: float | None) -> Row:
+    forward, backend = metrics.seconds, metrics.backend_compile_time_s
+    return {
         "seconds": None if forward is None else forward + (backward or 0.0),
         "dynamo_seconds": None if forward is None else max(0.0, forward - (backend or 0.0)),
         "backend_seconds": backend,
         "inductor_seconds": metrics.inductor_compile_time_s,
         "codegen_seconds": metrics.code_gen_time_s,
         "backward_seconds": backward,
-        "call_file": site and site.file,
-        "call_line": site and site.line,
-        "call_code": site and site.code,
-        "call_through": callers and callers.through,
-        "called_from_compiled": is_resume
-        or (None if callers is None else _within(callers.frames, compiled, code)),
-        "graph_path": compile_.attempt.path,
-        **settings_of(metrics),
-        "fail_type": metrics.fail_type,
-        "fail_reason": metrics.fail_reason,
-        "torch_version": metrics.pytorch_version or records.torch_version,
-        "recorded_by": "trace",
+    }
+
+
+def _call_site(callers: Callers | None, compiled: set[tuple[str, str]], code: Row) -> Row:
+    within = (code["name"] or "").startswith("torch_dynamo_resume_in_")
+    if callers is None:
+        return {"called_from_compiled": within or None}
+    site = callers.frames[-1]
+    return {
+        "call_file": site.file,
+        "call_line": site.line,
+        "call_code": site.code,
+        "call_through": callers.through,
+        "called_from_compiled": within or _within(callers.frames, compiled, code),
     }
 
 
@@ -256,10 +266,9 @@ def _user(frame: UserFrame | None) -> Row:
 
 def _installed(attempt: Attempt) -> list[tuple[str, str]]:
     """The shape guards among the graph's lambda guards: relations, not identities."""
-    guards = attempt.guards.shape_guards if attempt.guards else []
     return [
         (guard, comment)
-        for guard, comment in guards
+        for guard, comment in (attempt.guards or NO_GUARDS).shape_guards
         if (relation := parse_relation(guard))
         and relation.names
         and not any(name.startswith(("math.isnan(", "torch.")) for name in relation.names)
@@ -267,41 +276,39 @@ def _installed(attempt: Attempt) -> list[tuple[str, str]]:
 
 
 def _inputs(attempt: Attempt) -> Iterable[Row]:
+    guards = attempt.guards or NO_GUARDS
     symbolic: dict[str, set[int]] = defaultdict(set)
     numbers: dict[str, Row] = {}
-    for tensor_guard in attempt.guards.tensors if attempt.guards else ():
-        symbolic[tensor_guard.source].update(tensor_guard.symbolic_dims)
-    for source, number in (attempt.guards.numbers if attempt.guards else {}).items():
+    for guarded in guards.tensors:
+        symbolic[guarded.source].update(guarded.symbolic_dims)
+    for source, number in guards.numbers.items():
         kind = "int" if isinstance(number, int) else "float"
         numbers[source] = {"kind": kind, "value": repr(number), "symbolic": False}
-    for name, symbol, value in (
-        *((record.source, record.symbol, record.val) for record in attempt.symbols),
-        *(
-            (name, record.symbol, record.value)
-            for record in attempt.specializations
-            for name in record.sources
-        ),
-    ):
-        row = named_property(name, symbol)
+    for row, value in _symbolic(attempt):
         if row["kind"] == "size":
             symbolic[row["source"]].add(row["dim"])
         elif row["kind"] in {"int", "float"}:
             as_tensor = _AS_TENSOR.fullmatch(row["source"])
             source = as_tensor[1] if as_tensor else row["source"]
             numbers[source] = {"kind": row["kind"], "value": value, "symbolic": True}
-    marks = attempt.guards.marks if attempt.guards else {}
     described = dict(_described(attempt))
     for source, tensor in described.items():
-        yield {
-            "source": source,
-            **_tensor(tensor, source, symbolic[source]),
-            "marks": _marks(marks.get(source)),
-        }
-    for guarded in attempt.guards.tensors if attempt.guards else ():
+        row = _tensor(tensor, source, symbolic[source])
+        yield {"source": source, **row, "marks": _marks(guards.marks.get(source))}
+    for guarded in guards.tensors:
         if guarded.source not in described:
             yield {"source": guarded.source, "kind": "alias", "size": guarded.size}
     for source, number_row in numbers.items():
         yield {"source": source, **number_row}
+
+
+def _symbolic(attempt: Attempt) -> Iterator[tuple[Row, str]]:
+    """What was a symbol when the compile began, and its value; also what was pinned since."""
+    for symbol in attempt.symbols:
+        yield named_property(symbol.source, symbol.symbol), symbol.val
+    for pinned in attempt.specializations:
+        for name in pinned.sources:
+            yield named_property(name, pinned.symbol), pinned.value
 
 
 def _described(attempt: Attempt) -> Iterator[tuple[str, DescribeTensor]]:

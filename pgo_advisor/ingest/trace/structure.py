@@ -14,21 +14,26 @@ _NOT_NONE = {"TYPE_MATCH", "EQUALS_MATCH", "BOOL_MATCH"}
 
 def differing_guards(compiles: list[Compile]) -> Iterable[dict[str, Any]]:
     """The guards whose value differs between compiles of one frame: only these can cause a recompile."""
-    values: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     trees = {compile_.key: guards for compile_ in compiles if (guards := compile_.attempt.guards)}
     aliases = dict.fromkeys(pair for tree in trees.values() for pair in tree.aliases)
+    values: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for key, tree in trees.items():
-        for kind, source, value in _structure(tree):
+        for kind, source, value in (*_distinct(tree, aliases), *_structure(tree)):
             values[kind, source][key] = value
-        tensors = {tensor.source for tensor in tree.tensors}
-        for first, second in aliases:
-            # tensors that are guarded each for itself are no aliases of one another
-            if first in tensors and second in tensors:
-                values["ALIAS", f"{first} is {second}"].setdefault(key, "False")
     for (kind, source), by_compile in values.items():
         if len(set(by_compile.values())) > 1:
             for key, value in by_compile.items():
                 yield {"compile": key, "kind": kind, "source": source, "value": value}
+
+
+def _distinct(
+    tree: GuardTree, aliases: Iterable[tuple[str, str]]
+) -> Iterable[tuple[str, str, str]]:
+    """Tensors that are guarded each for itself are no aliases of one another."""
+    tensors = {tensor.source for tensor in tree.tensors}
+    for first, second in aliases:
+        if first in tensors and second in tensors:
+            yield "ALIAS", f"{first} is {second}", "False"
 
 
 def _structure(tree: GuardTree) -> Iterable[tuple[str, str, str]]:
