@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 import pgo_advisor
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.job import ingest
-from pgo_advisor.ingest.pgo.mega_cache import is_mega_cache, pgo_states
+from pgo_advisor.ingest.pgo.mega_cache import is_mega_cache, pgo_state
 from pgo_advisor.ingest.pgo.pickles import Refused, read_code_state
 
 PGO = TESTS / "fixtures" / "pgo"
@@ -349,7 +349,22 @@ class TestMalice:
         code = CodeId("f" * 1_000_000, 1, "f")
         inputs = {f"L['x{number}']": tensor(1) for number in range(100)}
         assert len(state((code, inputs))) < 1_100_000
-        assert "more text" in self.refused(state((code, inputs)))
+        assert "repeats its parts" in self.refused(state((code, inputs)))
+
+    def test_nine_million_rows_of_250_kb(self) -> None:
+        assert "repeats its parts" in self.refused(
+            (TESTS / "fixtures" / "attacks" / "c.pkl").read_bytes()
+        )
+
+    def test_instructions_without_end(self) -> None:
+        self.refused(b"\x80\x04" + b"}" * 15_000_000 + b".")
+        self.refused(b"\x80\x04" + b"}0" * 7_000_000 + b"}.")
+        assert "not opened" in self.refused(b"\x80\x04" + b"}" * 60_000_000 + b".")
+
+    def test_one_state_for_many_objects(self) -> None:
+        made = self.glob("torch._dynamo.pgo", "CodeId") + b"\x94"
+        fields = b"}(" + b"".join(b"\x8c\x01%cN" % number for number in range(65, 91)) + b"u\x94"
+        self.refused(b"\x80\x04" + made + fields + b"h\x00)\x81h\x01b.")
 
     def test_a_name_with_surrogates(self) -> None:
         rows = read_code_state(state((CodeId("a\udcff", 1, "f"), {"L['x']": tensor(1)})))
@@ -378,10 +393,9 @@ class TestDamage:
         between = content.rindex(b"mega:None:") - 16 if version == "2.7.1" else None
         for cut in range(25, len(content)):
             path.write_bytes(content[:cut])
-            states, losses = pgo_states(path)
+            pickled, losses = pgo_state(path)
             assert losses or cut == between
-            assert len(states) < 2
-            for _, pickled in states:
+            if pickled is not None:
                 read_code_state(pickled)
 
     def test_mega_cache_of_other_artifacts(self, tmp_path: Path) -> None:
@@ -400,6 +414,33 @@ class TestDamage:
         assert read.losses == ()
         path.write_bytes(b"1234" + body)
         assert any("checksum" in loss for loss in ingest([path]).losses)
+
+    def test_of_many_states_only_the_last_is_read(self, tmp_path: Path) -> None:
+        def text(value: bytes) -> bytes:
+            return struct.pack(">Q", len(value)) + value
+
+        states = [bytes(1000), state((F, {"L['x']": tensor(DYNAMIC)}))]
+        body = text(base64.b64encode(b"pgo")) + struct.pack(">Q", 2)
+        body = struct.pack(">Q", 1) + body + b"".join(text(b"a2V5") + text(one) for one in states)
+        path = tmp_path / "cache.bin"
+        path.write_bytes(zlib.crc32(body).to_bytes(4, "big") + body)
+        assert pgo_state(path) == (states[1], [])
+
+    def test_more_artifacts_than_any_has(self, tmp_path: Path) -> None:
+        body = struct.pack(">QQ", 1, 4) + b"cGdv" + struct.pack(">Q", 1 << 62) + bytes(100_000)
+        path = tmp_path / "cache.bin"
+        path.write_bytes(zlib.crc32(body).to_bytes(4, "big") + body)
+        assert pgo_state(path) == (
+            None,
+            ["the file is cut or damaged: it names more artifacts than any has"],
+        )
+
+    def test_a_text_larger_than_any(self, tmp_path: Path) -> None:
+        line = b"  L['x']: scalar 3\n"
+        (tmp_path / "a.txt").write_bytes(b"hash(ab)/a.py:3:f:\n" + line * 60_000)
+        read = ingest([tmp_path / "a.txt"])
+        assert len(read.tables.pgo_entries) == 50_000
+        assert any("larger than any" in loss for loss in read.losses)
 
     @given(st.binary(max_size=300))
     def test_any_bytes(self, content: bytes) -> None:

@@ -16,9 +16,9 @@ from pgo_advisor.ingest.limits import Limits
 from pgo_advisor.ingest.locate.archives import Unpacker
 from pgo_advisor.ingest.locate.fetch import Fetcher
 from pgo_advisor.ingest.locate.paths import Finder, Found
-from pgo_advisor.ingest.pgo.mega_cache import pgo_states
+from pgo_advisor.ingest.pgo.mega_cache import pgo_state
 from pgo_advisor.ingest.pgo.pickles import MOST_BYTES, read_code_state
-from pgo_advisor.ingest.pgo.text import parse_pgo_text
+from pgo_advisor.ingest.pgo.text import read_pgo_text
 from pgo_advisor.ingest.trace.collect import read_output, read_parts
 from pgo_advisor.ingest.trace.prefilter import Prefilter
 from pgo_advisor.ingest.trace.repair import write_repaired
@@ -161,13 +161,12 @@ def _of_log(item: Found, processes: list[tuple[str, LogRows]], losses: list[str]
 def _read_profile(item: Found) -> LogRows:
     losses: list[str] = []
     if item.kind == "pgo":
-        rows = parse_pgo_text(item.path.read_text("utf-8", errors="replace"))
+        rows, losses = read_pgo_text(item.path)
     elif item.kind == "pickle":
         with item.path.open("rb") as file:
             rows = read_code_state(file.read(MOST_BYTES + 1))
     else:
-        states, losses = pgo_states(item.path)
-        # PyTorch puts them one after the other into the same place
-        rows = read_code_state(states[-1][1]) if states else []
+        state, losses = pgo_state(item.path)
+        rows = [] if state is None else read_code_state(state)
     entries = [{"artifact": item.shown.stem, **row} for row in rows]
     return LogRows({"pgo_entries": entries}, item.rank, losses)

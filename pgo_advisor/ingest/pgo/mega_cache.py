@@ -22,6 +22,7 @@ _VERSION = (1).to_bytes(8, "big")
 _MAX_NAME = 4096
 _PGO_NUMBER = 3
 _MAX_TYPES = 64
+_MAX_ARTIFACTS = 100_000
 
 
 def is_mega_cache(head: bytes) -> bool:
@@ -33,43 +34,53 @@ def is_mega_cache(head: bytes) -> bool:
     return head[:8] == _VERSION and head[8:15] == bytes(7) and len(head) > 24
 
 
-def pgo_states(path: Path) -> tuple[list[tuple[str, bytes]], list[str]]:
-    """The PGO artifacts as (key, pickle), and what of the file was lost, in sentences."""
+def pgo_state(path: Path) -> tuple[bytes | None, list[str]]:
+    """The last PGO state, as a pickle, and what of the file was lost, in sentences.
+
+    PyTorch puts them one after the other into the same place. One that is too large is left out.
+    """
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         head = file.read(12)
-        file.seek(8 if head[4:] != _VERSION else 12)
+        named = head[4:] == _VERSION
+        file.seek(12 if named else 8)
         losses = []
-        states: list[tuple[str, bytes]] = []
+        last = None
         try:
-            for artifact in _artifacts(file, size, named=head[4:] == _VERSION):
-                states.append(artifact)
+            for place in _pgo_artifacts(file, size, named=named):
+                last = place
         except EOFError as error:
             losses.append(f"the file is cut or damaged: {error}")
-        if head[4:] == _VERSION and not losses and _checksum(file) != head[:4]:
+        if named and not losses and _checksum(file) != head[:4]:
             losses.append("the checksum does not match the content")
-        return states, losses
+        if last is None:
+            return None, losses
+        file.seek(last[0])
+        return file.read(last[1]), losses
 
 
-def _artifacts(file: BinaryIO, size: int, *, named: bool) -> Iterator[tuple[str, bytes]]:
+def _pgo_artifacts(file: BinaryIO, size: int, *, named: bool) -> Iterator[tuple[int, int]]:
+    """Where the PGO states begin, and their bytes. Raises EOFError for damage."""
+    room = _MAX_ARTIFACTS
     while file.tell() < size:
         if named:
-            is_pgo = _decoded(_bytes(file, size, _MAX_NAME)) == "pgo"
+            is_pgo = _decoded(_bytes(file, size)) == "pgo"
             number = _number(file)
         else:
             is_pgo = _number(file) == _PGO_NUMBER
             number = 1
+        room -= number + 1
+        if room < 0:
+            raise EOFError("it names more artifacts than any has")
         for _ in range(number):
-            key = _bytes(file, size, _MAX_NAME)
+            _bytes(file, size)
             length = _number(file)
             if length > size - file.tell():
                 raise EOFError("an artifact is longer than the file")
             if is_pgo and length <= MOST_BYTES:
-                name = _decoded(key) if named else key.decode("utf-8", errors="replace")
-                yield name or "", file.read(length)
-            else:
-                file.seek(length, os.SEEK_CUR)
+                yield file.tell(), length
+            file.seek(length, os.SEEK_CUR)
 
 
 def _number(file: BinaryIO) -> int:
@@ -79,9 +90,9 @@ def _number(file: BinaryIO) -> int:
     return int.from_bytes(data, "big")
 
 
-def _bytes(file: BinaryIO, size: int, most: int) -> bytes:
+def _bytes(file: BinaryIO, size: int) -> bytes:
     length = _number(file)
-    if length > min(most, size - file.tell()):
+    if length > min(_MAX_NAME, size - file.tell()):
         raise EOFError("a name is longer than the file, or than any name")
     return file.read(length)
 

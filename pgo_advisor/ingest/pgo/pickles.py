@@ -11,13 +11,18 @@ import pickletools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 from pgo_advisor.errors import InputError
 
-MOST_BYTES = 64 << 20
-_MAX_TEXT = 64 << 20
+MOST_BYTES = 16 << 20
+"""A state of 50,000 inputs has 6 MB."""
+_MAX_INSTRUCTIONS = 2_000_000
+MAX_ROWS = 50_000
+_MAX_TEXT = 16 << 20
 _MAX_DIMS = 64
+_MAX_FIELDS = 16
 _PGO = "torch._dynamo.pgo"
 
 
@@ -77,9 +82,9 @@ def read_code_state(content: bytes) -> list[dict[str, Any]]:
         for source, entry in _items(inputs.get("automatic_dynamic", {})):
             row = {**known, "source": _typed(source, str), **_entry(_fields(entry, _Class.entry))}
             text += sum(len(value) for value in row.values() if isinstance(value, str))
-            if text > _MAX_TEXT:
-                raise Refused("the pickle repeats names to more text than any PGO state has")
             rows.append(row)
+            if text > _MAX_TEXT or len(rows) > MAX_ROWS:
+                raise Refused("the pickle repeats its parts to more than any PGO state has")
     return rows
 
 
@@ -148,7 +153,8 @@ class _Machine:
 
     def run(self, content: bytes) -> Any:
         try:
-            for opcode, argument, position in pickletools.genops(content):
+            instructions = islice(pickletools.genops(content), _MAX_INSTRUCTIONS)
+            for opcode, argument, position in instructions:
                 if opcode.name == "STOP":
                     return self._pop()
                 if opcode.name in _LITERALS:
@@ -164,7 +170,7 @@ class _Machine:
                     )
         except (ValueError, IndexError, KeyError, OverflowError, TypeError) as error:
             raise Refused(f"the pickle is cut or damaged: {error}") from error
-        raise Refused("the pickle is cut: it has no end")
+        raise Refused("the pickle is cut, or has more instructions than any PGO state")
 
     def _pop(self) -> Any:
         value = self._stack.pop()
@@ -242,6 +248,7 @@ class _Machine:
             not isinstance(target, _Object)
             or target.fields
             or not isinstance(state, dict)
+            or len(state) > _MAX_FIELDS
             or not all(isinstance(name, str) for name in state)
         ):
             raise Refused(

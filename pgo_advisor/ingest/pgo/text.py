@@ -8,9 +8,11 @@ suggestion.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from pgo_advisor.dynamo.sources import whole_number
+from pgo_advisor.ingest.pgo.pickles import MAX_ROWS, MOST_BYTES
 
 PGO_ARTIFACTS = frozenset(
     {
@@ -31,14 +33,26 @@ _ENTRY = re.compile(
 _ENTRY_BEGINS = (": tensor size=[", ": scalar ", ": fully dynamic ", ": unusual ")
 
 
+def read_pgo_text(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of a file, and what of it was lost, in sentences."""
+    with path.open("rb") as file:
+        text = file.read(MOST_BYTES + 1)
+    rows = parse_pgo_text(text[:MOST_BYTES].decode("utf-8", errors="replace"))
+    whole = len(text) <= MOST_BYTES and len(rows) < MAX_ROWS
+    return rows, [] if whole else ["the profile is larger than any; its beginning is read"]
+
+
 def parse_pgo_text(text: str) -> list[dict[str, Any]]:
-    """Rows for the table `pgo_entries`: all but the keys. Lines of other kinds are passed over."""
+    """Rows for the table `pgo_entries`: all but the keys. Lines of other kinds are passed over.
+
+    At most MAX_ROWS: who gives the text bounds its length.
+    """
     rows: list[dict[str, Any]] = []
     code: dict[str, Any] | None = None
     for line in text.split("\n"):
         start = max(map(line.rfind, _ENTRY_BEGINS)) if line.startswith("  ") else -1
         if start >= 0 and (match := _ENTRY.fullmatch(line, start)):
-            if code is not None:
+            if code is not None and len(rows) < MAX_ROWS:
                 rows.append({**code, "source": line[2:start], **_entry(match)})
         elif match := _CODE.fullmatch(line):
             code = {
