@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -24,6 +25,10 @@ from pgo_advisor.errors import PgoAdvisorError
 class _Commands(click.Group):
     """Turns what pgo-advisor knows to go wrong into one sentence and an exit code."""
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        _open_streams()
+        return super().main(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -35,12 +40,36 @@ class _Commands(click.Group):
             ctx.exit(128 + signal.SIGINT)
         except BrokenPipeError:
             # whoever read the output has had enough, as head does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             ctx.exit(0)
         except OSError as error:
-            where = f"{error.filename} " if error.filename else "standard output "
-            remark(f"{where}cannot be used: {error.strerror}")
+            where = error.filename
+            if where is None:
+                _discard_output()
+                where = "standard output" if error.errno in _OF_WRITING else "the working directory"
+            remark(f"{where} cannot be used: {error.strerror}")
             ctx.exit(2)
+
+
+_OF_WRITING = {errno.EBADF, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EDQUOT}
+
+
+def _open_streams() -> None:
+    """Puts something in the place of standard streams that are closed: a file would get their number."""
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(
+                os.devnull, mode
+            )  # the lowest number that is free; using it fails, but for errors
+            name = ("stdin", "stdout", "stderr")[number]
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
+def _discard_output() -> None:
+    """Lets what is left of the output go, since it cannot be written when the program ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 @click.group(cls=_Commands, epilog=EPILOG)

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pgo_advisor.errors import OutputError
@@ -15,7 +15,7 @@ from pgo_advisor.errors import OutputError
 
 def check_writable(path: Path, *, force: bool = False) -> None:
     """Raises OutputError if `path` exists and may not be replaced, or its directory does not exist."""
-    target = path.resolve()
+    target = _target(path)
     if target.is_dir():
         raise OutputError(f"{path} is a directory; name a file")
     if target.exists() and not target.is_file():
@@ -26,6 +26,19 @@ def check_writable(path: Path, *, force: bool = False) -> None:
         raise OutputError(f"{path.parent} is no directory; make it first, or name another place")
     if not os.access(target.parent, os.W_OK):
         raise OutputError(f"{path.parent} cannot be written to; name another place")
+
+
+def _target(path: Path) -> Path:
+    """Where the links of a name lead. Raises OutputError if they go round, or it can be no file's."""
+    try:
+        with suppress(FileNotFoundError):
+            path.stat()
+        return Path(os.path.realpath(path))
+    except FileNotFoundError as error:
+        raise OutputError(f"{path} cannot be written: the working directory was deleted") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise OutputError(f"{path} cannot be written: {why}") from error
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
@@ -39,10 +52,14 @@ def replace_file(path: Path, data: bytes) -> None:
 
     A symbolic link is followed; a pipe or a device is written to. Raises OutputError.
     """
-    target = path.resolve()
+    target = _target(path)
     try:
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            # a pipe that nobody reads is an error, not a reason to wait
+            flags = os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)
+            with open(target, "wb", opener=lambda name, _: os.open(name, flags)) as device:
+                os.set_blocking(device.fileno(), True)
+                device.write(data)
             return
         handle, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:

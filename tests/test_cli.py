@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
-from conftest import Trace
+from conftest import TESTS, TRACES, Trace
 
 import pgo_advisor
 from pgo_advisor.cli import main
+from pgo_advisor.dynamo.source_list import parse
+from pgo_advisor.render.env import FORMATS
 from pgo_advisor.render.json import schema
 from pgo_advisor.rules import RULES
 
@@ -190,6 +193,133 @@ def test_the_installed_program_needs_no_torch(trace: Trace) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def shell(command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    program = f"{sys.executable} -m pgo_advisor"
+    return subprocess.run(
+        ["bash", "-c", command.replace("pgo-advisor", program)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(Path(pgo_advisor.__file__).parents[1])},
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("env LOG >&-", 2, "standard output cannot be used: Bad file descriptor"),
+        ("env LOG <&-", 0, ""),
+        ("env LOG 2>&-", 0, ""),
+        ("env - <&-", 3, "standard input cannot be read: Bad file descriptor"),
+        ("analyze -q LOG --json out.json <&- >&- 2>&-", 0, ""),
+        ("analyze -q LOG --json - > /dev/full", 2, "standard output cannot be used: No space"),
+        ("analyze -q LOG --json /dev/full", 2, "/dev/full cannot be written: No space left"),
+        ("analyze -q LOG --html loop", 2, "loop cannot be written: Too many levels"),
+        ("analyze -q LOG --html loop --force", 2, "loop cannot be written: Too many levels"),
+        ("analyze -q LOG --markdown pipe", 2, "pipe cannot be written: No such device"),
+        ("analyze -q LOG --markdown .", 2, ". is a directory"),
+        ("analyze -q LOG --json - --html -", 2, "two outputs have the same name"),
+        ("analyze ''", 3, "an input without a name"),
+        ("analyze LOG ''", 3, "an input without a name"),
+        (f"analyze {'x' * 300}", 3, "File name too long"),
+        (f"analyze -q LOG --json {'x' * 300}", 2, "File name too long"),
+        ("analyze -q LOG --json gone.json", 2, "the working directory was deleted"),
+        ("(ulimit -f 4; pgo-advisor env LOG)", 3, "cannot be unpacked: File too large"),
+    ],
+)
+def test_sick_streams_and_outputs(
+    trace: Trace, tmp_path: Path, command: str, code: int, said: str
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "loop").symlink_to("loop")
+    os.mkfifo(place / "pipe")
+    if not command.startswith("("):
+        command = f"pgo-advisor {command}"
+    if "gone" in command:
+        command = f"rmdir ../gone; {command}"
+        place = tmp_path / "gone"
+        place.mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    log = TRACES / "2.13.0" / "s01_batch_dim.log.gz"
+    done = shell(command.replace("LOG", str(log)), cwd=place)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert done.stderr.count("\n") == (1 if said else 0)
+    left = set(tmp_path.rglob("*")) - set(before)
+    assert {path.name for path in left} == ({"out.json"} if "out.json" in command else set())
+
+
+def test_a_pipe_that_is_read(trace: Trace, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    log = trace("2.13.0", "s01_batch_dim")
+    done = shell(f"cat pipe & pgo-advisor analyze -q {log} --json pipe; wait", cwd=tmp_path)
+    assert done.returncode == 0
+    jsonschema.validate(json.loads(done.stdout), schema())
+
+
+@pytest.mark.parametrize("option", ["--tlparse-timeout", "--unpack-limit"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e300", "0", "-1", "x"])
+def test_numbers_that_are_no_limit(trace: Trace, option: str, value: str) -> None:
+    done = run("analyze", option, value, trace("2.13.0", "s01_batch_dim"))
+    assert done.exit_code == 2
+    assert f"Invalid value for '{option}'" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+def test_what_the_user_may_not_read(trace: Trace, tmp_path: Path) -> None:
+    for path in tmp_path, *tmp_path.parents[:-1]:
+        path.chmod(path.stat().st_mode | 0o111)
+    (tmp_path / "secret").mkdir()
+    for path in tmp_path / "a.log", tmp_path / "secret" / "b.log":
+        path.write_bytes(trace("2.13.0", "s01_batch_dim").read_bytes())
+    (tmp_path / "a.log").chmod(0)
+    (tmp_path / "secret").chmod(0)
+    code = (
+        "import os, sys\n"
+        "from pgo_advisor.cli import main\n"
+        "main(['env', sys.argv[1]], standalone_mode=False)  # imports what the user may not read\n"
+        "os.setgid(65534); os.setuid(65534)\n"
+        "main(['analyze', sys.argv[2]])"
+    )
+    for given in tmp_path / "a.log", tmp_path / "secret", tmp_path / "secret" / "b.log":
+        log = trace("2.13.0", "s01_batch_dim")
+        command = [sys.executable, "-c", code, str(log), str(given)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+        assert "Permission denied" in done.stderr
+
+
+HOSTILE_NAME = "a\u202eb\x1b]0;x\x07\u2028\u200d\U000e0041\x85z"
+
+
+@pytest.mark.parametrize("where", ["source", "list in force"])
+@pytest.mark.parametrize("release", ["2.7", "2.13"])
+def test_nothing_recorded_acts_in_a_terminal(
+    trace: Trace, tmp_path: Path, where: str, release: str
+) -> None:
+    log = TESTS / "fixtures" / "attacks" / "esc.log.gz"
+    if where == "source":
+        text = trace("2.13.0", "s01_batch_dim").read_text()
+        log = tmp_path / "log"
+        log.write_text(text.replace("L['x']", f"L['{json.dumps(HOSTILE_NAME)[1:-1]}']"))
+    analysis = pgo_advisor.analyze(log, torch_version=release)
+    assert analysis.totals.compiles == 2
+    if where == "source" and release == "2.13":
+        [(pattern, dim)] = parse(analysis.dynamic_sources, analysis.release)
+        assert re.fullmatch(pattern, f"L['{HOSTILE_NAME}']")
+        assert dim == 0
+    texts = [
+        analysis.to_text(),
+        analysis.to_markdown(),
+        analysis.to_html(),
+        analysis.to_json(),
+        analysis.snippet(),
+        *map(analysis.env, FORMATS),
+    ]
+    for text in texts:
+        assert [c for c in text if c not in "\n\t" and not c.isprintable()] == []
+
+
 def test_a_reader_that_stops_early(trace: Trace) -> None:
     command = (
         f"{sys.executable} -m pgo_advisor analyze {trace('2.13.0', 'r01_bert_varlen')} | head -n 1"
@@ -262,14 +392,6 @@ def test_the_list_in_force_stays(trace: Trace, tmp_path: Path) -> None:
     result = run("env", log, "--format", "value")
     assert result.stdout == "L['a']:0,L['x']:0\n"
     assert "stays in the list" in result.stderr
-
-
-@pytest.mark.parametrize("option", ["--tlparse-timeout", "--unpack-limit"])
-@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
-def test_numbers_that_are_no_limit(trace: Trace, option: str, value: str) -> None:
-    done = run("analyze", option, value, trace("2.13.0", "s01_batch_dim"))
-    assert done.exit_code == 2
-    assert value in done.stderr
 
 
 def test_standard_input_named_twice_is_read_once(trace: Trace) -> None:

@@ -38,13 +38,13 @@ _KEY = "pgo_advisor.{}"
 class _Positive(click.FloatRange):
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is no number.", param, ctx)
         return number
 
 
-POSITIVE = _Positive(min=0, min_open=True)
-"""A finite number above 0."""
+POSITIVE = _Positive(min=0, min_open=True, max=1_000_000)
+"""A number above 0; a larger one than that is no limit, and more seconds than `poll(2)` can wait."""
 
 
 def tlparse_timeout(command: Command) -> Command:
@@ -112,15 +112,16 @@ class Reports:
         self._paths = (html, markdown, json)
         self._force = force
         self._quiet = quiet or Path("-") in self._paths
-        named = [path.resolve() for path in self._paths if path is not None]
-        if len(set(named)) < len(named):
+        files = [path for path in self._paths if path is not None and path != Path("-")]
+        for path in files:
+            check_writable(path, force=force)
+            for given in inputs:
+                if os.path.exists(path) and os.path.exists(given) and path.samefile(given):
+                    raise OutputError(f"{path} is an input; name another file")
+        if len({os.path.realpath(path) for path in files}) < len(files) or (
+            self._paths.count(Path("-")) > 1
+        ):
             raise OutputError("two outputs have the same name; name two files")
-        for path in self._paths:
-            if path is not None and path != Path("-"):
-                check_writable(path, force=force)
-                for given in inputs:
-                    if path.exists() and Path(given).exists() and path.samefile(given):
-                        raise OutputError(f"{path} is an input; name another file")
 
     def write(
         self,

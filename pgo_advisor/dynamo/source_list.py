@@ -17,7 +17,7 @@ So each entry here is of one of two forms. A plain name, `L['x']`, equals one so
 pattern finds none: a name that begins with `L` goes on with `[`, which `['x']`, a character class,
 is not. Everything else is a pattern of exactly one name or, folded, of exactly the names that it
 covers: what `re` would interpret is escaped, white space is `\\s` (a name holds no other than the
-space), comma, control characters and surrogates are `\\x2c` and the like, and `$` ends it.
+space), comma and what does not print are `\\x2c` and the like, and `$` ends it.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ def encode(entries: Iterable[SourceDim], release: TorchRelease | None) -> Source
     return SourceList(result.entries, result.unexpressible, tuple(_notes(result, release)))
 
 
-_ODD = "a comma, a space or a control character"
+_ODD = "a comma, a space or a character that does not print"
 
 
 def _survives_as_name(source: str) -> bool:
-    return not re.search(r"[\x00-\x20,\x7f-\x9f\ud800-\udfff]", source)
+    return source.isprintable() and not set(", ") & set(source)
 
 
 def _notes(result: SourceList, release: TorchRelease | None) -> Iterator[str]:
@@ -255,18 +255,21 @@ def _one_of(digits: set[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A pattern of exactly this text, without comma, space and control characters."""
-    return re.sub(r"[\\.^$*+?{}\[\]|()\x00-\x20,\x7f-\x9f\ud800-\udfff\u2028\u2029]", _escape, text)
+    """A pattern of exactly this text, without comma, space and what does not print."""
+    return "".join(map(_escape, text))
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(character: str) -> str:
     if character == " ":
         return r"\s"
     if character in r"\.^$*+?{}[]|()":
         return "\\" + character
+    if character.isprintable() and character != ",":
+        return character
     code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 _DIM_SUFFIX = re.compile(r"^(.+):(\d{1,18})$")

@@ -39,6 +39,8 @@ class Fetcher:
     def fetch(self, given: str | os.PathLike[str]) -> Local:
         """`-` is standard input. Raises InputError for what cannot be fetched, or is too large."""
         text = os.fspath(given)
+        if not text:
+            raise InputError("an input without a name was given, as of a variable that is not set")
         if text == "-":
             return self._spool("standard input", lambda: nullcontext(sys.stdin.buffer))
         if is_url(text):

@@ -28,8 +28,8 @@ def settings_of(metrics: Metrics) -> dict[str, Any]:
 
 
 def _list(value: object) -> str | None:
-    """None for what no environment variable can hold, and so is none of PyTorch's."""
-    return value if isinstance(value, str) and "\0" not in value else None
+    """None for what acts in a terminal, or in no environment: Dynamo writes such keys as escapes."""
+    return value if isinstance(value, str) and value.isprintable() else None
 
 
 def _dynamic(dynamo: dict[str, Any]) -> str | None:
