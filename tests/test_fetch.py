@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gzip
 import http.server
+import itertools
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import TRACES, Trace
@@ -14,6 +19,7 @@ from conftest import TRACES, Trace
 from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.job import ingest
 from pgo_advisor.ingest.limits import Limits
+from pgo_advisor.ingest.locate import fetch
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -31,6 +37,97 @@ def server() -> Iterator[str]:
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         yield f"127.0.0.1:{serving.server_port}"
         serving.shutdown()
+
+
+class Hostile(Quiet):
+    """Answers by the path."""
+
+    log = gzip.decompress((TRACES / "2.13.0" / "s01_batch_dim.log.gz").read_bytes())
+
+    zeros = gzip.compress(bytes(70 << 20), 1)
+
+    def do_GET(self) -> None:
+        code, headers, body = getattr(self, self.path.strip("/"))()
+        self.send_response(code)
+        for header in headers.items():
+            self.send_header(*header)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for piece in body:
+                self.wfile.write(piece)
+                self.wfile.flush()
+
+    do_HEAD = do_GET
+
+    def to_a_file(self) -> Any:
+        return 302, {"Location": f"file://{TRACES / '2.13.0' / 's01_batch_dim.log.gz'}"}, []
+
+    def in_a_circle(self) -> Any:
+        return 302, {"Location": "/in_a_circle"}, []
+
+    def endless(self) -> Any:
+        return 200, {}, itertools.repeat(bytes(1 << 16))
+
+    def silent(self) -> Any:
+        return 200, {}, (time.sleep(1) or b"" for _ in range(10))
+
+    def too_short(self) -> Any:
+        return 200, {"Content-Length": str(len(self.log) + 1000)}, [self.log]
+
+    def too_long(self) -> Any:
+        return 200, {"Content-Length": "1000"}, [self.log]
+
+    def encoded(self) -> Any:
+        return 200, {"Content-Encoding": "gzip"}, [gzip.compress(self.log)]
+
+    def bomb(self) -> Any:
+        return 200, {"Content-Encoding": "gzip"}, [self.zeros]
+
+    def name_of_a_bell(self) -> Any:
+        return 200, {"Content-Type": "\x1b]0;x\x07"}, [b"nothing"]
+
+
+@pytest.fixture
+def hostile() -> Iterator[str]:
+    pytest.importorskip("aiohttp")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hostile) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("to_a_file", None),
+        ("in_a_circle", None),
+        ("endless", "--unpack-limit"),
+        ("silent", None),
+        ("too_short", None),
+        ("bomb", "--unpack-limit"),
+        ("name_of_a_bell", None),
+    ],
+)
+def test_a_hostile_server(
+    hostile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, said: str | None
+) -> None:
+    monkeypatch.setattr(fetch, "_MAX_SILENCE", 5.0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(InputError, match=said) as error:
+        ingest([f"{hostile}/{path}"], limits=Limits(bytes=64 << 20))
+    assert f"/{path} " in str(error.value)
+    assert str(error.value).isprintable()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_server_compressed(hostile: str) -> None:
+    assert len(ingest([f"{hostile}/encoded"]).tables.compiles) == 2
+
+
+def test_a_server_that_never_ends(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_MAX_SECONDS", 0.0)
+    with pytest.raises(InputError, match=r"cannot be read|takes more than"):
+        ingest([f"{hostile}/endless"])
 
 
 def test_https(server: str) -> None:

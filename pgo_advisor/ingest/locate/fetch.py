@@ -7,6 +7,7 @@ import posixpath
 import re
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -19,6 +20,10 @@ from pgo_advisor.ingest.limits import GIB, Limits
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _FILES_ONLY = {"http", "https"}
 _MAX_DEPTH = 6
+_MAX_SECONDS = 1800.0
+"""For all that one analysis fetches."""
+_MAX_SILENCE = 60.0
+"""Seconds for a server to answer, or to go on."""
 
 
 class Local(NamedTuple):
@@ -35,6 +40,7 @@ class Fetcher:
         self._directory = directory
         self._limits = limits
         self._number = self._bytes = 0
+        self._until = time.monotonic() + _MAX_SECONDS
 
     def fetch(self, given: str | os.PathLike[str]) -> Local:
         """`-` is standard input. Raises InputError for what cannot be fetched, or is too large."""
@@ -77,6 +83,10 @@ class Fetcher:
                     raise InputError(
                         f"{name} is larger than {self._limits.bytes / GIB:g} GiB; give --unpack-limit a "
                         "larger number"
+                    )
+                if name != "standard input" and time.monotonic() > self._until:
+                    raise InputError(
+                        f"{name} takes more than {_MAX_SECONDS / 60:g} minutes; fetch it first"
                     )
                 copy.write(chunk)
 
@@ -133,7 +143,7 @@ def _opened(url: str) -> Iterator[tuple[Any, str, str]]:
             "pip install 'pgo-advisor[remote]'"
         ) from error
     try:
-        yield (*url_to_fs(url), shown)
+        yield (*url_to_fs(url, **_web_options(url)), shown)
     except InputError:
         raise
     except FileNotFoundError as error:
@@ -141,6 +151,19 @@ def _opened(url: str) -> Iterator[tuple[Any, str, str]]:
     except Exception as error:  # each backend has errors of its own
         why = str(error).partition("\n")[0][:300] or type(error).__name__
         raise InputError(f"{shown} cannot be read: {why.replace(url, shown)}") from error
+
+
+def _web_options(url: str) -> dict[str, Any]:
+    """Bounds the time of each request, and leaves what is compressed to the unpacker, which has limits."""
+    if "::" in url or urlsplit(url).scheme not in _FILES_ONLY:
+        return {}
+    from aiohttp import ClientTimeout
+
+    timeout = ClientTimeout(_MAX_SECONDS, sock_connect=_MAX_SILENCE, sock_read=_MAX_SILENCE)
+    return {
+        "client_kwargs": {"timeout": timeout, "auto_decompress": False},
+        "headers": {"Accept-Encoding": "identity"},
+    }
 
 
 def _is_directory(system: Any, root: str, url: str) -> bool:
