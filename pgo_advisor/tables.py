@@ -53,7 +53,8 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "outcome": Column(
             "string",
             "graph; empty (nothing to compile was found); limit (recompile limit hit, runs eagerly "
-            "from then on); failed; unknown (the log ends before the compile does)",
+            "from then on); failed; unknown (the log ends before the compile does); unseen (console text "
+            "implies it and does not hold it)",
         ),
         "attempts": Column("Int64", "how often Dynamo traced the function for this compile"),
         "start": Column("Float64", "seconds since 1970, UTC"),

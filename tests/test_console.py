@@ -180,7 +180,8 @@ def test_releases_without_ids(tmp_path: Path, release: str) -> None:
         "/a/f.py",
         3,
     )
-    assert len(analysis.tables.compiles) == 2
+    # the limit of 8 says that there were 8 graphs
+    assert len(analysis.tables.compiles) == (9 if release == "2.1 warning" else 2)
 
 
 def every_line(change: Callable[[str], str]) -> Callable[[str], str]:

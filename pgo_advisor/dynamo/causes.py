@@ -42,6 +42,7 @@ class CauseKind(str, Enum):
     marking_changed = "marking-changed"
     entry_deleted = "entry-deleted"
     recompile_limit = "recompile-limit"
+    not_in_text = "not-in-text"
     unknown = "unknown"
 
 

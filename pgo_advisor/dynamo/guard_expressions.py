@@ -153,6 +153,20 @@ def _converted(arguments: str, tail: str, _: bool) -> Cause | None:
     return Cause(_literal_kind(tail[4:]) or CauseKind.constant_value, name, expected=tail[4:])
 
 
+def _set_of_keys(arguments: str, tail: str, _: bool) -> Cause | None:
+    """`set(SRC.keys()) == keys`, up to 2.0."""
+    name = whole_source(arguments.removesuffix(".keys()"))
+    found = name and arguments.endswith(".keys()") and tail.startswith(" == ")
+    return Cause(CauseKind.dict_keys, name, expected=tail[4:]) if found else None
+
+
+def _is_instance(arguments: str, tail: str, _: bool) -> Cause | None:
+    """`isinstance(SRC, class)`."""
+    first, expected = split_arguments(arguments)
+    name = whole_source(first)
+    return Cause(CauseKind.object_type, name, expected=expected) if name and not tail else None
+
+
 _CALLS: dict[str, Callable[[str, str, bool], Cause | None]] = {
     "___check_type_id": _check_type,
     "___check_fake_script_type": _check_type,
@@ -163,6 +177,8 @@ _CALLS: dict[str, Callable[[str, str, bool], Cause | None]] = {
     "___dict_version": _valued(CauseKind.dict_keys),
     "___key_to_id": _valued(CauseKind.dict_keys),
     "list": _list,
+    "set": _set_of_keys,
+    "isinstance": _is_instance,
     "hasattr": _has_attribute,
     "len": _length,
     "set.__len__": _length,

@@ -96,7 +96,7 @@ def _cause(body: str) -> Cause:
 
 
 _TENSOR = re.compile(
-    r"' (?:(?P<what>size|stride) mismatch at index (?P<dim>\d+)|(?P<other>rank|dtype) mismatch"
+    r"' (?:(?P<what>size|stride)s? mismatch at index (?P<dim>\d+)|(?P<other>rank|dtype) mismatch"
     r"|(?P<keys>dispatch key set) mismatch|(?P<device>Tensor device index) mismatch"
     r"|(?P<grad>requires_grad) mismatch)\. "
 )

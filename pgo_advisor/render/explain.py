@@ -40,6 +40,7 @@ CAUSES = {
     CauseKind.marking_changed: "a tensor is marked dynamic that was not",
     CauseKind.entry_deleted: "the graph was dropped",
     CauseKind.recompile_limit: "the limit of graphs for one code object was hit",
+    CauseKind.not_in_text: "the recompile is not in the text that was given",
     CauseKind.unknown: "no reason, or one that is not understood",
 }
 

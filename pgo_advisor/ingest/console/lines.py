@@ -1,9 +1,6 @@
 """Lines of console text: what PyTorch's logger printed, freed from all that others put around it.
 
-`torch/_logging/_internal.py`, `TorchLogsFormatter.format`, puts a prefix before every line of a message:
-`[rank6]:V1129 12:37:49.659000 4514 torch/_dynamo/guards.py:5396] [0/8] [__recompiles] ` since 2.3,
-`[2023-11-06 14:54:08,549] [0/8] torch._dynamo.guards.__recompiles: [DEBUG] ` before. Launchers, shells,
-terminals and issue trackers add their own.
+Launchers, shells, terminals and issue trackers add colors, ranks, times, quotes and links.
 """
 
 from __future__ import annotations
@@ -13,25 +10,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_MAX_LINE = 1 << 17
-_NARROWEST = 60
-_BEHIND = 8
+from pgo_advisor.ingest.console.containers import text_lines
+from pgo_advisor.ingest.console.joining import joined
+from pgo_advisor.ingest.console.prefixes import PREFIX, told
 
 _ESCAPE = re.compile(
     r"\x1b\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)|\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[@-_]"
-    r"|\[(?:\d{1,3};){0,4}\d{1,3}m"
+    r"|\[(?:\d{1,3};){0,4}\d{1,3}m|[\x00-\x08\x0e-\x1a\x7f]"
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]|\[\d{1,3}[;m]")
 _QUOTE = re.compile(r"(?:> ?)+")
-_LINK = re.compile(r"\[([^\]\[\n]{1,400})\]\((?:https?|file):[^)\n]{0,2000}\)")
-_PREFIX = re.compile(
-    r"(?:\[rank(?P<rank>\d{1,7})\]: ?){0,3}"
-    r"(?:[VIWEC](?P<time>\d{4} \d\d:\d\d:\d\d\.\d{3,6}) (?P<process>\d{1,20})"
-    r" [^\]\[\n]{1,400}?\.py:\d{1,7}\](?: \[(?P<ids>(?:!?\d{1,9}/)?\d{1,9}/\d{1,9})(?:_\d{1,9})?\])?"
-    r"(?: \[__(?P<artifact>\w{1,64})\])? ?"
-    r"|\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\](?: \[(?P<old_ids>\d{1,9}/\d{1,9})(?:_\d{1,9})?\])?"
-    r" torch[\w.]{0,200}?(?:\.__(?P<old_artifact>\w{1,64}))?: \[[A-Z]{4,8}\] ?)"
+_LINK = re.compile(r"\[([^\]\[\n]{1,400})\]\((?:https?|file):[^)\[\n]{0,2000}\)")
+_RANK = re.compile(
+    r"\[(?:rank|default)(\d{1,7})\]|\brank[ =:_]{1,2}(\d{1,7})\b|Worker_(?:DP\d+_)?TP(\d{1,7})"
 )
-_RANK = re.compile(r"\[(?:rank|default)(\d{1,7})\]:?")
+_PID = re.compile(r"\bpid[ =:]{1,2}(\d{1,20})")
+_LAUNCHERS = 200
 
 
 @dataclass(frozen=True)
@@ -41,95 +35,59 @@ class Line:
     text: str
     rank: int | None = None
     process: str | None = None
-    """The process id, or what stands before the line: it tells interleaved processes apart."""
+    """The process id: it tells interleaved processes apart."""
     ids: str | None = None
     time: str | None = None
     artifact: str | None = None
     prefixed: bool = False
+    dated: bool = False
+    """Has the prefix of releases before 2.3, with the year."""
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """The lines of a text file, also those that are not PyTorch's. Memory stays bounded.
-
-    Lines that a terminal cut at its width are joined again.
-    """
-    width = _terminal_width(path)
-    pending = ""
-    for text in _texts(path):
-        if pending and not _is_prefixed(text):
-            text = pending + text
-        elif pending:
-            yield from parse_line(pending)
-        pending = ""
-        if width and len(text) % width == 0 and len(text) < _MAX_LINE and _is_prefixed(text):
-            pending = text
-        else:
-            yield from parse_line(text)
-    if pending:
-        yield from parse_line(pending)
+    """The lines of a file that holds console text, also those not PyTorch's. Memory stays bounded."""
+    texts = (text for line in text_lines(path) if (text := _clean(line)).strip())
+    for text in joined(texts):
+        yield from parse_line(text)
 
 
-def _texts(path: Path) -> Iterator[str]:
-    """The lines that can matter: those of PyTorch, and a few behind each, which can go on with it."""
-    behind = 0
-    with path.open("rb") as file:
-        while raw := file.readline(_MAX_LINE):
-            if not raw.endswith(b"\n") and len(raw) == _MAX_LINE:
-                while (rest := file.readline(_MAX_LINE)) and not rest.endswith(b"\n"):
-                    pass
-            # most lines of a console log are the program's own
-            if b"torch" in raw or b"Recompiling" in raw or b"- " in raw or b": '" in raw:
-                behind = _BEHIND
-            elif behind == 0:
-                continue
-            else:
-                behind -= 1
-            for text in raw.decode("utf-8", errors="replace").replace("\0", "").splitlines():
-                if text.strip():
-                    yield text
-
-
-def _is_prefixed(text: str) -> bool:
-    return "torch" in text and _PREFIX.search(text) is not None
-
-
-def _terminal_width(path: Path) -> int | None:
-    """The width at which lines were cut: several of PyTorch's lines have it, and none is longer."""
-    longest = prefixed = cut = 0
-    for text in _texts(path):
-        if _is_prefixed(text):
-            prefixed += 1
-            if len(text) > longest:
-                longest, cut = len(text), 0
-            cut += len(text) == longest
-    return longest if cut > 2 and cut * 5 >= prefixed and longest >= _NARROWEST else None
+def _clean(text: str) -> str:
+    """Without what a terminal or an issue tracker put into it."""
+    if _CONTROL.search(text):
+        text = _ESCAPE.sub("", text)
+    if text.startswith(">"):
+        text = _QUOTE.sub("", text, count=1)
+    return _LINK.sub(r"\1", text) if "](" in text else text
 
 
 def parse_line(text: str) -> Iterator[Line]:
     """The messages on one line of text: several if processes wrote into each other's lines."""
-    if "[" in text or "\x1b" in text:
-        text = _ESCAPE.sub("", text)
-    if text.startswith(">"):
-        text = _QUOTE.sub("", text, count=1)
-    if "](" in text:
-        text = _LINK.sub(r"\1", text)
-    prefixes = list(_PREFIX.finditer(text)) if "torch" in text else []
+    prefixes = list(PREFIX.finditer(text)) if "[" in text or "]" in text else []
     if not prefixes:
-        yield Line(text)
+        yield Line(text, *_launched(text))
         return
     before = text[: prefixes[0].start()]
     if before.strip() and (start := before.find("torch._dynamo hit config.")) >= 0:
-        yield Line(before[start:])
+        yield Line(before[start:], *_launched(before))
+    rank, process = _launched(before)
     ends = [prefix.start() for prefix in prefixes[1:]] + [len(text)]
     for prefix, end in zip(prefixes, ends, strict=True):
-        told = _RANK.search(before)
-        rank = prefix["rank"] or (told[1] if told else None)
         yield Line(
             text=text[prefix.end() : end].rstrip(),
-            rank=None if rank is None else int(rank),
-            process=prefix["process"],
-            ids=prefix["ids"] or prefix["old_ids"],
-            time=prefix["time"] or prefix["date"],
-            artifact=prefix["artifact"] or prefix["old_artifact"],
+            rank=rank if prefix["rank"] is None else int(prefix["rank"]),
+            process=told(prefix, "process") or process,
+            ids=told(prefix, "ids"),
+            time=told(prefix, "time"),
+            artifact=told(prefix, "artifact"),
             prefixed=True,
+            dated=prefix["date"] is not None,
         )
+
+
+def _launched(before: str) -> tuple[int | None, str | None]:
+    """The rank and the process id that a launcher put before a line."""
+    head = before[:_LAUNCHERS]
+    rank = _RANK.search(head) if "ank" in head or "Worker" in head or "[default" in head else None
+    process = _PID.search(head) if "pid" in head else None
+    told_rank = next(filter(None, rank.groups()), None) if rank else None
+    return None if told_rank is None else int(told_rank), process[1] if process else None

@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.dynamo.guard_failures import Failure, parse_failure
+from pgo_advisor.dynamo.guard_failures import Failure
 from pgo_advisor.dynamo.whole_numbers import whole_number
-from pgo_advisor.ingest.console.messages import Console, Printed, Process
+from pgo_advisor.ingest.console.messages import Console
+from pgo_advisor.ingest.console.numbering import PrintedFrame, printed_frames
+from pgo_advisor.ingest.console.printed import Printed
+from pgo_advisor.ingest.pgo.text import parse_pgo_text
 from pgo_advisor.ingest.trace.rows import LogRows, Row, break_row, failure_row, named_property
 
 _MAX_DIMS = 64
-_MAX_IMPLIED = 256
-_NUMBERED = re.compile(r"(.*)/(\d{1,9})")
 _SIZE = re.compile(r"\d{1,18}")
 
 
 @dataclass
 class _Compile:
-    """A compile of a frame: what was printed of it, or (None) that others speak of it."""
+    """What is known of the inputs of a compile."""
 
     printed: Printed | None
-    failures: list[Failure]
     sizes: dict[str, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     ranks: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -36,42 +36,21 @@ class _Compile:
 
 
 class _Frame:
-    """A compiled code object of one process, with its compiles by their number."""
+    """A frame with what the texts of all its compiles tell of the inputs of each."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.compiles: dict[int, _Compile] = {}
-
-    def add(self, number: int, printed: Printed) -> None:
-        failures = [parse_failure(reason) for reason in printed.reasons]
-        known = self.compiles.get(number)
-        if known is not None and known.printed is not None:
-            # the warning at the limit, and the recompile that ran into it
-            known.printed.limit |= printed.limit
-            known.printed.code = known.printed.code or printed.code
-            known.failures = known.failures or failures
-            return
-        self.compiles[number] = _Compile(printed, failures)
-        for implied in range(max(0, number - _MAX_IMPLIED), number):
-            self.compiles.setdefault(implied, _Compile(None, []))
-
-    def against(self, number: int, failure: Failure) -> int | None:
-        """The number of the compile whose graph refused."""
-        if failure.against is None:
-            only = [other for other in self.compiles if other < number]
-            return only[0] if len(only) == 1 else None
-        prefix, _, other = failure.against.partition("_")[0].rpartition("/")
-        same = prefix == self.name or self.name.startswith("?")
-        return int(other) if same and int(other) in self.compiles else None
-
-    def learn(self) -> None:
-        """Gathers what the texts of all compiles tell of the inputs of each."""
-        for number, compile_ in sorted(self.compiles.items()):
+    def __init__(self, told: PrintedFrame) -> None:
+        self.told = told
+        self.compiles = {
+            number: _Compile(printed) for number, printed in sorted(told.compiles.items())
+        }
+        for number, compile_ in self.compiles.items():
             if compile_.printed:
                 self._learn_details(number, compile_, compile_.printed)
-        for number, compile_ in sorted(self.compiles.items()):
-            for failure in compile_.failures:
-                self._learn_reason(compile_, self.against(number, failure), failure)
+        for number, compile_ in self.compiles.items():
+            for against, failure in told.failures.get(number, ()):
+                self._learn_reason(
+                    compile_, self.compiles.get(-1 if against is None else against), failure
+                )
 
     def _learn_details(self, number: int, compile_: _Compile, printed: Printed) -> None:
         earlier = [self.compiles[other] for other in self.compiles if other < number]
@@ -96,9 +75,8 @@ class _Frame:
                 compile_.numbers[source] = (told["kind"], value)
                 compile_.symbolic.add((source, None))
 
-    def _learn_reason(self, compile_: _Compile, against: int | None, failure: Failure) -> None:
+    def _learn_reason(self, compile_: _Compile, graph: _Compile | None, failure: Failure) -> None:
         cause = failure.cause
-        graph = None if against is None else self.compiles[against]
         source, expected, actual = cause.source, cause.expected, cause.actual
         if source is None:
             return
@@ -152,79 +130,95 @@ class _Frame:
 def read_console(path: Path) -> LogRows:
     """Reads what TORCH_LOGS printed, of one process or of several whose lines are mixed."""
     console = Console(path)
-    read = printed_rows(console.compiles)
+    read = printed_rows(console.compiles, console.remarks.release)
+    if entries := parse_pgo_text("\n".join(console.profile)):
+        read.rows["pgo_entries"] = [{"artifact": path.stem, **entry} for entry in entries]
+    elif not console.compiles:
+        read.losses.append(console.remarks.nothing())
     if console.dropped:
         read.losses.append(f"{console.dropped} messages are too many and were left out")
+    read.notes.extend(console.remarks.sentences())
     return read
 
 
-def printed_rows(compiles: Iterable[Printed]) -> LogRows:
-    """Rows of the compiles that texts tell of."""
-    frames: dict[tuple[Process, int, str], _Frame] = {}
-    for printed in compiles:
-        prefix, number = _numbered(printed)
-        key = (printed.process, printed.generation, prefix)
-        frames.setdefault(key, _Frame(prefix)).add(number, printed)
+def printed_rows(compiles: Iterable[Printed], release: str | None = None) -> LogRows:
+    """Rows of the compiles that texts of a release, if it is known, tell of."""
     rows: dict[str, list[Row]] = defaultdict(list)
-    for index, (((rank, _), generation, _), frame) in enumerate(frames.items()):
-        frame.learn()
-        for table, row in _rows(frame, index, generation, len(rows["compiles"])):
+    for index, told in enumerate(printed_frames(compiles)):
+        rank = told.process[0]
+        for table, row in _rows(_Frame(told), index, len(rows["compiles"])):
+            if table == "compiles":
+                row["torch_version"] = release
             rows[table].append({"rank": rank, **row} if rank is not None else row)
     return LogRows(dict(rows), None, [])
 
 
-def _numbered(printed: Printed) -> tuple[str, int]:
-    """The frame's name and the compile's number, after its ids or those of the graphs that refused it."""
-    if printed.ids and (match := _NUMBERED.fullmatch(printed.ids)):
-        return match[1], int(match[2])
-    earlier = [
-        match
-        for reason in printed.reasons
-        if (against := parse_failure(reason).against)
-        and (match := _NUMBERED.fullmatch(against.partition("_")[0]))
-    ]
-    if earlier:
-        return earlier[0][1], 1 + max(int(match[2]) for match in earlier)
-    return f"?{printed.code}", printed.order
-
-
-def _rows(frame: _Frame, index: int, generation: int, first: int) -> Iterable[tuple[str, Row]]:
-    numbers = sorted(frame.compiles)
-    keys = {number: first + position for position, number in enumerate(numbers)}
-    code = next(
-        (c.printed.code for c in frame.compiles.values() if c.printed and c.printed.code),
-        (None, None, None),
-    )
-    name = frame.name if not frame.name.startswith("?") else "?"
-    for number in numbers:
-        compile_ = frame.compiles[number]
-        printed = compile_.printed
+def _rows(frame: _Frame, index: int, first: int) -> Iterable[tuple[str, Row]]:
+    told = frame.told
+    keys = {number: first + position for position, number in enumerate(frame.compiles)}
+    code = told.code or (None, None, None)
+    name = told.name if not told.name.startswith("?") else "?"
+    for number, compile_ in frame.compiles.items():
         keyed = {"compile": keys[number]}
         yield (
             "compiles",
             {
                 **keyed,
                 "compile_id": f"{name}/{number}",
-                "generation": generation,
+                "generation": told.generation,
                 "frame": index,
                 "name": code[0],
                 "file": code[1],
                 "line": code[2],
-                "outcome": "limit" if printed and printed.limit else "graph",
                 "called_from_compiled": (code[0] or "").startswith("torch_dynamo_resume_in_")
                 or None,
                 "recorded_by": "console",
+                **_end(number, compile_.printed),
             },
         )
         for row in frame.inputs(compile_):
             yield "inputs", {**keyed, **row}
-        for order, failure in enumerate(compile_.failures):
-            against = frame.against(number, failure)
-            graph = None if against is None else keys[against]
+        if number and _is_left_out(frame, number):
+            yield "guard_failures", {**keyed, "order": 0, "cause": CauseKind.not_in_text.value}
+        for order, (against, failure) in enumerate(told.failures.get(number, ())):
+            graph = None if against is None else keys.get(against)
             yield "guard_failures", {**keyed, **failure_row(order, failure, graph)}
-        if printed:
-            for table, row in _details(printed):
+        if compile_.printed:
+            for table, row in _details(compile_.printed):
                 yield table, {**keyed, **row}
+
+
+def _is_left_out(frame: _Frame, number: int) -> bool:
+    """Whether the text tells nothing of why a compile came about."""
+    printed = frame.compiles[number].printed
+    if printed is None:
+        return True
+    if printed.reasons or printed.limit or printed.error:
+        return False
+    known = {*frame.compiles[number].sizes, *frame.compiles[number].numbers}
+    return not any(
+        known & {*earlier.sizes, *earlier.numbers}
+        for other, earlier in frame.compiles.items()
+        if other < number
+    )
+
+
+def _end(number: int, printed: Printed | None) -> Row:
+    """How the compile ended; unseen, where the text only implies a recompile."""
+    if printed is None:
+        return {"outcome": "unseen" if number else "graph"}
+    if printed.error:
+        return {"outcome": "failed", "fail_type": printed.error[0], "fail_reason": printed.error[1]}
+    if printed.limit:
+        kind, most = printed.limit
+        kind = kind.replace("cache_size_limit", "recompile_limit")
+        return {
+            "outcome": "limit",
+            "fail_type": "RecompileLimitExceeded",
+            "fail_reason": f"{kind} reached",
+            "settings": None if most is None else f"{kind}={most}",
+        }
+    return {"outcome": "graph"}
 
 
 def _details(printed: Printed) -> Iterator[tuple[str, Row]]:
@@ -245,8 +239,21 @@ def _details(printed: Printed) -> Iterator[tuple[str, Row]]:
             name = printed.symbols[symbol][0]
             told = named_property(name, symbol)
             row: dict[str, Any] = {"symbol": symbol, "name": name, "value": value, "reason": reason}
-            yield "specializations", {**row, "source": told["source"], "dim": told["dim"]}
+            yield "specializations", {**row, **_pinned(told), **_user(printed, symbol)}
+    for pin in printed.violated:
+        told = named_property(pin.name, pin.name)
+        row = {"symbol": pin.name, "name": pin.name, "value": pin.value, "reason": "marked"}
+        yield "specializations", {**row, **_pinned(told), **_user(printed, pin.name)}
     for order, guard in enumerate(printed.decisions):
         yield "shape_guards", {"order": order, "installed": False, "guard": guard}
     for text in printed.breaks:
         yield "graph_breaks", break_row(text)
+
+
+def _pinned(told: Row) -> Row:
+    return {"source": told["source"], "dim": told["dim"]}
+
+
+def _user(printed: Printed, pinned: str) -> Row:
+    file, line, code = printed.places.get(pinned, (None, None, None))
+    return {"user_file": file, "user_line": line, "user_code": code}

@@ -241,7 +241,7 @@ def _look(path: Path, head: bytes, shown: Path, root: Path) -> Found | None:
         return _found("mega-cache", path, shown, root)
     if is_pgo_text(head.decode("utf-8", errors="replace")):
         return _found("pgo", path, shown, root)
-    if is_console(path, head):
+    if is_console(path):
         return _found("console", path, shown, root)
     return None
 

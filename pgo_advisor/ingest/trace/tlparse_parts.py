@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from pgo_advisor.dynamo.guard_failures import parse_failures
-from pgo_advisor.ingest.console.messages import Printed
+from pgo_advisor.ingest.console.printed import Printed
 from pgo_advisor.ingest.console.rows import printed_rows
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
 from pgo_advisor.ingest.trace.payloads import open_regular
@@ -45,7 +45,8 @@ def read_folders(directory: Path) -> LogRows:
                 if file[1] == "put_local_code_state":
                     profiles[int(file[2])] = path
                 elif file[1] == "recompile_reasons":
-                    compile_.reasons += [failure.text for failure in parse_failures(_text(path))]
+                    for failure in parse_failures(_text(path)):
+                        compile_.add(failure.text)
                 else:
                     compile_.breaks.append(_text(path))
     read = printed_rows([compiles[key] for key in sorted(compiles)])
