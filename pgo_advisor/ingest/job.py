@@ -212,6 +212,9 @@ def _joined(
     losses = [*losses, *(f"{item.shown}: {loss}" for item, log in logs for loss in log.losses)]
     if not any(log.rows.get(table) for _, log in logs for table in ("compiles", "pgo_entries")):
         names = ", ".join(str(item.shown) for item, _ in logs[:3])
+        for item, log in logs:
+            if item.kind == "console" and log.losses:
+                raise NoCompileError(f"no compile is recorded in {names}: {log.losses[0]}")
         lost = f" Lost: {losses[0]}" if losses else ""
         raise NoCompileError(
             f"no compile is recorded in {names}: was torch.compile reached, and not switched off "

@@ -29,6 +29,7 @@ CAUSES = {
     CauseKind.equal_dims: "dynamic sizes that were equal are not any more",
     CauseKind.divisibility: "a dynamic size is not divisible as it was",
     CauseKind.symbolic_relation: "another relation between dynamic sizes does not hold",
+    CauseKind.index_width: "a product of sizes is on the other side of what 32 bits count",
     CauseKind.object_identity: "another object is met at the same place",
     CauseKind.object_type: "an object of another type is met at the same place",
     CauseKind.attribute_presence: "an attribute is there, or is not any more",

@@ -54,7 +54,12 @@ def pieces_of(path: Path) -> Iterator[str]:
     pieces = _decoded(path)
     first = next(pieces, "")
     pieces = chain([first], pieces)
-    return _from_html(pieces) if _HTML.match(first[:_HEAD].lstrip()) else pieces
+    return _from_html(pieces) if is_html(first) else pieces
+
+
+def is_html(text: str) -> bool:
+    """Whether a text begins as a page does."""
+    return _HTML.match(text[:_HEAD].lstrip()) is not None
 
 
 def _decoded(path: Path) -> Iterator[str]:
@@ -124,7 +129,7 @@ def _unpacked(line: str) -> Iterator[str]:
         for text in _strings(found):
             yield from map(_plain, text.splitlines())
     elif "\\n" in line and _ESCAPED.search(line):
-        yield from map(_plain, line.replace("\\n", "\n").splitlines())
+        yield from map(_plain, line.rstrip("\"')").replace("\\n", "\n").splitlines())
     else:
         yield _plain(line)
 

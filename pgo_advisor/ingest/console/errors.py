@@ -141,6 +141,11 @@ class Remarks:
             )
         return said
 
+    @property
+    def told(self) -> bool:
+        """Whether there is anything of PyTorch in the text."""
+        return bool(self.strange or self.error or self.sentences())
+
     def nothing(self) -> str:
         """Why no compile is in the text, in a sentence without its beginning: what it holds instead."""
         if said := self.sentences():

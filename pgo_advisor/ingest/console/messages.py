@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 
 from pgo_advisor.dynamo.causes import CauseKind
@@ -57,6 +58,12 @@ def is_console(path: Path) -> bool:
     return False
 
 
+def not_understood(path: Path) -> str | None:
+    """What a file that `is_console` refuses holds of PyTorch all the same, in a sentence; None if nothing."""
+    remarks = Console(path).remarks
+    return remarks.nothing() if remarks.told else None
+
+
 _RECOMPILING = re.compile(
     r"\ARecompiling function ([^\s'\"]{1,1000})(?: in ([^'\"`]{1,4000}?)(?::(\d{1,7}))?\s{0,9}(?:$|['\"`]))?"
 )
@@ -73,7 +80,7 @@ _REASON = re.compile(r"\A\s{0,80}[-*+\u2022\u2013\u2014] ?(.*)$")
 _GUARD = re.compile(r"\Aguard (\d{1,9}) failures:")
 _AGAINST = re.compile(r"\A((?:!\d{1,9}/)?\d{1,9})/\d{1,9}(?:_\d{1,9})?: ")
 _ENDS = ("To log all", "To diagnose", "to diagnose", "User stack", "File ")
-_DIGITS = re.compile(r"\d+")
+_DIGIT = re.compile(r"\d")
 _VIOLATION = "ConstraintViolationError"
 _MOST_EVALUATED = 20_000
 _PROFILE = re.compile(
@@ -98,7 +105,8 @@ class Console:
         self._latest: Printed | None = None
         self._idle = 0
         self._guard: int | None = None
-        self._before: tuple[str, int] = ("", 0)
+        self._before = ""
+        """What a launcher put before the message's first line, with 0 for each digit."""
         self._reasons = 0
         for line in read_lines(path):
             self._read(line)
@@ -108,7 +116,8 @@ class Console:
         for marker, read in _BEGINNINGS.items():
             if (start := text.find(marker)) >= 0 and read(self, line, text[start:]):
                 self._idle, self._guard = 0, None
-                self._before = ("", 0) if line.prefixed else _shape(line.text, marker)
+                before = "" if line.prefixed else line.text[: line.text.find(marker)]
+                self._before = _DIGIT.sub("0", before)
                 return
         if _PROFILE.search(line.text) and len(self.profile) < MOST_REASONS:
             self.profile.append(line.text)
@@ -126,15 +135,16 @@ class Console:
             self.remarks.read(line, text)
 
     def _without_launcher(self, line: Line) -> str:
-        """The text without what also stood, but for its numbers, before the message's first line."""
-        shape, length = self._before
-        if length and not line.prefixed and _DIGITS.sub("0", line.text[:length]) == shape:
-            return line.text[length:]
-        return line.text
+        """The text without what also stood, but for its digits, before the message's first line."""
+        if line.prefixed or not self._before:
+            return line.text
+        here = _DIGIT.sub("0", line.text[: len(self._before)])
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(self._before, here, strict=False))
+        return line.text[sum(1 for _ in same) :]
 
     def _opened(self, process: Process, line: Line, text: str) -> Printed | None:
         open_ = self._open.get((process, line.ids))
-        if open_ is None and not line.prefixed and (process == (None, None) or self._before[1]):
+        if open_ is None and not line.prefixed and (process == (None, None) or self._before):
             open_ = self._latest if self._idle <= _PATIENCE else None
         if open_ is None or not open_.ids:
             return open_
@@ -233,11 +243,13 @@ class Console:
             return False
         self._at_limit(line, match[1], int(match[2]))
         if match[1] == "cache_size_limit":
-            self.remarks.at_most("2.2" if line.dated else "2.6", "config.cache_size_limit")
+            self.remarks.at_most("2.6", "config.cache_size_limit")
         return True
 
     def _exceeded(self, line: Line, text: str) -> bool:
         """The exception that follows the warning, or stands alone, then without the function's name."""
+        if text.startswith("cache_size_limit"):
+            self.remarks.at_most("2.6", "cache_size_limit")
         told = _EXCEEDED.search(text)
         if not any(compile_.limit for compile_ in self.compiles):
             self._at_limit(
@@ -265,6 +277,9 @@ class Console:
         return True
 
     def _violated(self, line: Line, text: str) -> bool:
+        if "UserError: " in line.text:
+            self.remarks.export = True
+            return True
         process, told = (line.rank, line.process), (_VIOLATION, text[:1000])
         for known in self.compiles:
             if (
@@ -303,6 +318,8 @@ class Console:
 
     def _opens(self, line: Line, compile_: Printed) -> None:
         self._open[(line.rank, line.process), line.ids] = self._latest = compile_
+        if line.dated:
+            self.remarks.at_most("2.2", "the date before its lines")
 
     def _compile(self, process: Process, ids: str) -> Printed:
         compile_ = self._current.get((process, ids))
@@ -347,12 +364,6 @@ def _is_reason(content: str) -> bool:
     if not (_AGAINST.match(content) or content.startswith("tensor '")):
         return False
     return parse_failure(content).cause.kind is not CauseKind.unknown
-
-
-def _shape(text: str, marker: str) -> tuple[str, int]:
-    """What stands before a message on its line, with 0 for each number, and its length."""
-    length = text.find(marker)
-    return _DIGITS.sub("0", text[:length]), length
 
 
 _BEGINNINGS: dict[str, Callable[[Console, Line, str], bool]] = {

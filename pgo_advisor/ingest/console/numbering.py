@@ -130,7 +130,7 @@ def _next(frame: PrintedFrame, printed: Printed, told: dict[object, tuple[str | 
             other + number - last if other else other: known
             for other, known in frame.compiles.items()
         }
-    elif printed.violated:
+    elif printed.error:
         number = last
     else:
         number = max(last + 1, len(printed.reasons), limit or 0)

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from pgo_advisor.errors import InputError, NothingFoundError
-from pgo_advisor.ingest.console.messages import is_console
+from pgo_advisor.ingest.console.containers import is_html
+from pgo_advisor.ingest.console.messages import is_console, not_understood
 from pgo_advisor.ingest.limits import Limits
 from pgo_advisor.ingest.locate.archives import Unpacker, packing
 from pgo_advisor.ingest.locate.fetch import Local, remote_parts
@@ -124,6 +125,8 @@ class Finder:
             raise NothingFoundError(
                 f"{shown} is empty; was the program killed before it compiled anything?"
             )
+        if said := not_understood(path):
+            raise NothingFoundError(f"{shown} holds nothing that can be analysed: {said}")
         raise NothingFoundError(f"{shown} is nothing that can be analysed; name {WANTED}")
 
     def _search(self, directory: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
@@ -239,7 +242,8 @@ def _look(path: Path, head: bytes, shown: Path, root: Path) -> Found | None:
         return _found("pickle", path, shown, root)
     if is_mega_cache(head):
         return _found("mega-cache", path, shown, root)
-    if is_pgo_text(head.decode("utf-8", errors="replace")):
+    text = head.decode("utf-8", errors="replace")
+    if is_pgo_text(text) and not is_html(text):
         return _found("pgo", path, shown, root)
     if is_console(path):
         return _found("console", path, shown, root)
