@@ -23,10 +23,10 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.cli import main
 from pgo_advisor.dynamo.sources import parse, python_expression
 from pgo_advisor.errors import OutputError
-from pgo_advisor.patch import Patch, PathMap, SiteOutcome, make_patch
+from pgo_advisor.patch import Patch, PathMap, SiteOutcome, locate, make_patch
 from pgo_advisor.patch.diff import unified
-from pgo_advisor.patch.repository import write
 from pgo_advisor.patch.source_file import SourceFile
+from pgo_advisor.patch.write import write
 from pgo_advisor.render.patch import html_section, markdown_section
 from pgo_advisor.report import Advice, CallSite, FrameReport, Input, Range, Remedy, Verdict
 from pgo_advisor.tables import Tables
@@ -121,6 +121,12 @@ def analysis_of(
             }
         ),
     )
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These sources are harmless; `test_patch_files` has the others, which are tried elsewhere first."""
+    monkeypatch.setattr(locate, "unparsable", lambda texts: [None] * len(texts))
 
 
 def patched(analysis: Analysis, **options: Any) -> Patch:

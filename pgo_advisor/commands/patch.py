@@ -58,7 +58,7 @@ def patch(
 
     What was done at each call site, and why not, is said on standard error.
     """
-    from pgo_advisor.patch.repository import write as write_files
+    from pgo_advisor.patch.write import write as write_files
     from pgo_advisor.render.patch import render_sites
 
     analysis = run_analysis(paths, torch_version, timeout)

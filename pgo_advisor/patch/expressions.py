@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 
 import libcst as cst
 
 from pgo_advisor.dynamo.sources import Item, Source, Step, python_expression
 from pgo_advisor.patch.signature import Bound, NoArgument
-from pgo_advisor.patch.source_file import SourceFile
+from pgo_advisor.patch.source_file import SourceFile, literal
 
 _NEW_EACH_TIME = {"T", "mT", "H", "mH", "data", "real", "imag"}
 """Properties of a tensor that make another tensor each time: a mark on that would be lost."""
 _PLACEHOLDER = "argument"
+_MAX_EXPRESSION = 500
 
 
 def is_stable(node: cst.BaseExpression) -> bool:
@@ -37,6 +37,8 @@ def with_steps(text: str, steps: tuple[Step, ...]) -> str:
     expression = python_expression(source)
     if expression is None:
         raise NoArgument("no expression outside of the compiled code names it")
+    if len(expression) > _MAX_EXPRESSION:
+        raise NoArgument("the expression for it is too long")
     return expression.replace(_PLACEHOLDER, text, 1)
 
 
@@ -46,10 +48,7 @@ def in_display(bound: Bound) -> Bound:
     Raises NoArgument if it has no such element.
     """
     while bound.unpacked is None and bound.steps and isinstance(bound.steps[0], Item):
-        try:
-            key = ast.literal_eval(bound.steps[0].key)
-        except (ValueError, SyntaxError):
-            return bound
+        key = literal(bound.steps[0].key)
         value = bound.argument.value
         element: cst.BaseExpression | None
         if isinstance(value, (cst.List, cst.Tuple)) and isinstance(key, int):

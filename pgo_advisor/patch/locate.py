@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from pgo_advisor.patch.marks import patched
+from pgo_advisor.patch.parse_check import unparsable
+from pgo_advisor.patch.read import read_below
 from pgo_advisor.patch.repository import refusal
-from pgo_advisor.patch.source_file import SourceFile
+from pgo_advisor.patch.source_file import SourceFile, decoded
 
 
 class NotFound(Exception):
@@ -38,11 +41,18 @@ class Files:
     def __init__(self, root: Path, maps: Sequence[PathMap], hashes: Mapping[str, set[int]]) -> None:
         self._root = root
         self._maps = maps
+        self._roots = (root, *(_resolved(item.new) for item in maps))
         self._hashes = hashes
+        self._paths: dict[str, Path] = {}
         self._read: dict[Path, SourceFile | str] = {}
 
     def path(self, recorded: str) -> Path:
         """Where a recorded file is now."""
+        if recorded not in self._paths:
+            self._paths[recorded] = self._found(recorded)
+        return self._paths[recorded]
+
+    def _found(self, recorded: str) -> Path:
         name = recorded.replace("\\", "/")
         for old, new in self._maps:
             prefix = old.replace("\\", "/").rstrip("/") + "/"
@@ -52,13 +62,34 @@ class Files:
 
     def source(self, recorded: str) -> SourceFile:
         """Raises NotFound."""
+        if recorded.startswith("<"):
+            raise NotFound(f"the code is in no file ({recorded})")
+        self.read([recorded])
         path = self.path(recorded)
-        if path not in self._read:
-            self._read[path] = _read(path, recorded)
         found = self._read[path]
         if isinstance(found, str):
-            raise NotFound(found)
+            asked = "" if str(path) == recorded else f", recorded as {recorded},"
+            raise NotFound(f"{path}{asked} {found}")
         return found
+
+    def read(self, recorded: Iterable[str]) -> None:
+        """Reads files that are not read yet; those that are read together are tried in one process."""
+        content: dict[Path, bytes] = {}
+        texts: dict[Path, str] = {}
+        for path in dict.fromkeys(map(self.path, recorded)):
+            if path not in self._read:
+                try:
+                    content[path] = read_below(path, self._roots)
+                    texts[path] = decoded(content[path])[0]
+                except ValueError as error:
+                    self._read[path] = str(error)
+                except OSError as error:
+                    self._read[path] = f"cannot be read: {error.strerror}"
+        for path, reason in zip(texts, unparsable(list(texts.values())), strict=True):
+            try:
+                self._read[path] = reason or SourceFile(path, content[path])
+            except ValueError as error:
+                self._read[path] = str(error)
 
     def changeable(self, recorded: str) -> SourceFile:
         """The same, of a file that may be changed. Raises NotFound."""
@@ -78,22 +109,9 @@ class Files:
 
 def _resolved(path: Path) -> Path:
     try:
-        return path.resolve()
+        return Path(os.path.realpath(path))
     except ValueError:
         return path  # no file can have this name, which reading it will say
-
-
-def _read(path: Path, recorded: str) -> SourceFile | str:
-    if recorded.startswith("<"):
-        return f"the code is in no file ({recorded})"
-    asked = "" if str(path) == recorded else f", recorded as {recorded}"
-    try:
-        return SourceFile(path, path.read_bytes())
-    except OSError as error:
-        hint = "" if asked else " (--map OLD=NEW tells where it is now)"
-        return f"{path}{asked} cannot be read: {error.strerror}{hint}"
-    except ValueError as error:
-        return f"{path}{asked}: {error}"
 
 
 def find_line(source: SourceFile, line: int, code: str | None, unchanged: bool | None) -> Place:
@@ -104,7 +122,7 @@ def find_line(source: SourceFile, line: int, code: str | None, unchanged: bool |
         raise NotFound(
             "the file is not the traced one, or that is not known, and the line's text is not recorded"
         )
-    same = [n for n in range(1, source.line_count() + 1) if source.line_text(n) == code]
+    same = source.lines_by_text.get(code, [])
     if line in same and (unchanged is None or len(same) == 1):
         return Place(line)
     if len(same) == 1:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import libcst as cst
 
-from pgo_advisor.patch.source_file import SourceFile, dotted, walk
+from pgo_advisor.patch.source_file import SourceFile, dotted, literal, walk
 
 _BINDING = (
     cst.AssignTarget,
@@ -103,10 +102,7 @@ def _marks(source: SourceFile, statement: cst.CSTNode) -> Iterator[Mark]:
 
 
 def _dims(text: str) -> list[int]:
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return []
+    value = literal(text)
     values = value if isinstance(value, (list, tuple)) else [value]
     return [dim for dim in values if isinstance(dim, int)]
 

@@ -40,6 +40,13 @@ def make_patch(
     root = (root or default_root()).resolve()
     files = Files(root, maps, file_hashes(tables))
     inputs = FrameInputs(tables)
+    advised = {id_ for item in advice if item.code for id_ in item.frames}
+    files.read(
+        name
+        for frame in frames
+        if frame.id in advised
+        for name in (frame.file, *(site.file for site in frame.call_sites))
+    )
     sites: list[Site] = []
     calls: list[MarkedCall] = []
     for frame in frames:

@@ -1,18 +1,14 @@
-"""Which files may be changed, and changing them."""
+"""Which files may be changed: those of the root, and of these what git could bring back."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
-from pgo_advisor.errors import OutputError
-from pgo_advisor.files import replace_file
-from pgo_advisor.patch.result import FilePatch
-
 _INSTALLED = re.compile(r"[\\/](?:site-packages|dist-packages)[\\/]")
+_OF_GIT = re.compile(r"[\\/]\.git[\\/]", re.IGNORECASE)
 
 
 def default_root() -> Path:
@@ -23,6 +19,8 @@ def default_root() -> Path:
 
 def refusal(path: Path, root: Path) -> str | None:
     """Why a file may not be changed; None if it may."""
+    if _OF_GIT.search(str(path)):
+        return f"{path} is git's own"
     if _INSTALLED.search(str(path)):
         return f"{path} is an installed package's"
     if not path.is_relative_to(root):
@@ -30,28 +28,25 @@ def refusal(path: Path, root: Path) -> str | None:
     return None
 
 
-def write(files: Iterable[FilePatch], *, allow_dirty: bool) -> None:
-    """Changes the files, each in one step. Raises OutputError before the first if one may not be changed."""
-    files = tuple(files)
-    for file in files:
-        if file.path.read_bytes() != file.before:
-            raise OutputError(f"{file.path} has changed in the meantime; run it again")
-        if not allow_dirty and _git(
-            file.path.parent, "status", "--porcelain", "--", file.path.name
-        ):
-            raise OutputError(
-                f"{file.path} has changes that are not committed; commit them, or give --allow-dirty"
-            )
-    for file in files:
-        replace_file(file.path, file.after)
+def unsaved(path: Path) -> str | None:
+    """Why git could not bring a file back as it is now; None if it could, or there is no repository."""
+    if not any((directory / ".git").exists() for directory in path.parents):
+        return None
+    state = _git(path.parent, "status", "--porcelain", "--ignored", "--", path.name)
+    if state is None:
+        return "is in a repository that git cannot read"
+    if state.startswith("!!"):
+        return "is ignored by git"
+    return "has changes that are not committed" if state else None
 
 
-def _git(directory: Path, *arguments: str) -> str:
-    """What git prints, or nothing if there is no git or no repository."""
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+def _git(directory: Path, *arguments: str) -> str | None:
+    """What git prints; None if it fails, or is not installed."""
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
     try:
         done = subprocess.run(  # noqa: S603
-            ["git", *arguments],  # noqa: S607
+            # a repository's settings can name a program that tells which files have changed
+            ["git", "-c", "core.fsmonitor=false", *arguments],  # noqa: S607
             cwd=directory,
             env=environment,
             capture_output=True,
@@ -60,5 +55,5 @@ def _git(directory: Path, *arguments: str) -> str:
             timeout=60,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.rstrip("\n") if done.returncode == 0 else ""
+        return None
+    return done.stdout.rstrip("\n") if done.returncode == 0 else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import re
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from pgo_advisor.dynamo.sources import Item, Source, Step
-from pgo_advisor.patch.source_file import SourceFile, walk
+from pgo_advisor.patch.source_file import SourceFile, literal, walk
 
 _TORCH_INNER = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]external_utils\.py$")
 
@@ -279,12 +278,7 @@ def _string_key(wanted: Source) -> str | None:
 
 def _key(wanted: Source) -> object:
     step = wanted.steps[0] if wanted.steps else None
-    if not isinstance(step, Item) or len(step.key) > 1000:
-        return None
-    try:
-        return ast.literal_eval(step.key)
-    except (ValueError, SyntaxError):
-        return None
+    return literal(step.key) if isinstance(step, Item) else None
 
 
 EFFECTS = (cst.Call, cst.Await, cst.Yield, cst.NamedExpr)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -20,6 +22,8 @@ from libcst.metadata import (
 )
 
 _BOM = b"\xef\xbb\xbf"
+_ASCII = bytes(range(32, 92)) + bytes(range(93, 127)) + b"\\a.xn--mnchen-3ya"
+_MAX_LITERAL = 1000
 _LINE_END = re.compile(r"\r\n?|\n")
 Node = TypeVar("Node", bound=cst.CSTNode)
 
@@ -37,29 +41,45 @@ class Span(NamedTuple):
     end: int
 
 
+def decoded(content: bytes) -> tuple[str, str]:
+    """The text of a source file, and its encoding. Raises ValueError, with the reason, if it is no text."""
+    try:
+        encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
+        # the codec of a hostile cookie may take quadratic time (punycode), or give no text (zlib)
+        if _ASCII.decode(encoding) != _ASCII.decode("ascii"):
+            raise LookupError(f"{encoding} is no encoding of source code")
+        return content.decode(encoding), encoding
+    except (SyntaxError, UnicodeError, LookupError) as error:
+        reason = str(error).split("\n")[0]
+        raise ValueError(f"cannot be read as Python: {reason}") from error
+
+
 class SourceFile:
-    """One source file. Raises ValueError, with the reason, for what is not Python or not text."""
+    """One source file, of a text that `unparsable` finds to be in order.
+
+    Raises ValueError, with the reason, for what cannot be read.
+    """
 
     def __init__(self, path: Path, content: bytes) -> None:
         self.path = path
         self.content = content
+        self.text, self._encoding = decoded(content)
         try:
-            self._encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
-            self.text = content.decode(self._encoding)
             module = cst.parse_module(self.text)
             wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
             self._parents = wrapper.resolve(ParentNodeProvider)
             self._positions = wrapper.resolve(PositionProvider)
             self._whole = wrapper.resolve(WhitespaceInclusivePositionProvider)
-        except (SyntaxError, UnicodeError, cst.ParserSyntaxError, RecursionError) as error:
-            raise ValueError(
-                f"it cannot be read as Python: {str(error).split(chr(10))[0]}"
-            ) from error
+        except cst.ParserSyntaxError as error:
+            reason = str(error).split("\n")[0]
+            raise ValueError(f"cannot be read as Python: {reason}") from error
+        except RecursionError as error:
+            raise ValueError("is nested too deeply to be read as Python") from error
         # LibCST loses blank lines behind the last statement, where nothing is changed
         if not self.text.startswith(module.with_changes(footer=()).code) or (
             self._encoded(self.text) != content
         ):
-            raise ValueError("it does not come out of the parser as it went in")
+            raise ValueError("does not come out of the parser as it went in")
         self.module = module
         self.newline = module.default_newline
         self.indent = module.default_indent
@@ -114,8 +134,13 @@ class SourceFile:
         end = self._starts[line] if line < len(self._starts) else len(self.text)
         return self.text[self._starts[line - 1] : end].strip()
 
-    def line_count(self) -> int:
-        return len(self._starts)
+    @cached_property
+    def lines_by_text(self) -> Mapping[str, list[int]]:
+        """The lines that have a text, each as `line_text` gives it."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for line in range(1, len(self._starts) + 1):
+            found[self.line_text(line) or ""].append(line)
+        return found
 
     def can_hold(self, text: str) -> bool:
         """Whether the file's encoding has all of the characters."""
@@ -148,6 +173,16 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         node = stack.pop()
         yield node
         stack += reversed(node.children)
+
+
+def literal(text: str) -> object:
+    """The value of a short literal; None for anything else."""
+    if len(text) > _MAX_LITERAL:
+        return None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def dotted(node: cst.CSTNode) -> str | None:

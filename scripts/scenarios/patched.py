@@ -12,7 +12,7 @@ import click
 
 import pgo_advisor
 from pgo_advisor.patch import SiteOutcome
-from pgo_advisor.patch.repository import write
+from pgo_advisor.patch.write import write
 from scripts.scenarios.run import run
 
 PROGRAMS = Path(__file__).parents[2] / "tests" / "scenarios"
