@@ -21,7 +21,7 @@ from programs import COMPILE, Box, until_line
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.render.json import schema
 from pgo_advisor.report.measured import Outcome
-from pgo_advisor.run.record import Recorded
+from pgo_advisor.run.record import RecordedRun
 from pgo_advisor.run.supervise import Ended
 from pgo_advisor.verify.candidates import Entries
 from pgo_advisor.verify.compare import Comparison
@@ -112,7 +112,7 @@ def test_advice_that_does_not_help(box: Box) -> None:
 
 def trial(wall: float, compiles: int = 1, compiling: float = 1.0) -> Trial:
     function = Function("f", "f.py", 1)
-    recorded = Recorded((), Ended(0, wall, None, False), (), timed_out=False)
+    recorded = RecordedRun((), Ended(0, wall, None, False), (), timed_out=False)
     return Trial(
         recorded, Counter({function: compiles}), {function: compiling}, compiling, "", None
     )

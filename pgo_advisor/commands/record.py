@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,13 +21,16 @@ from pgo_advisor.commands.common import (
     remark,
     tlparse_timeout,
 )
+from pgo_advisor.errors import PgoAdvisorError
 from pgo_advisor.files import check_new_directory, remove_directory
 
+if TYPE_CHECKING:
+    from pgo_advisor.run.record import RecordedRun
+
 _EPILOG = (
-    "Exit codes: the program's own (128 and the signal's number if a signal ended it), 0 if --until stopped "
-    "it, 124 if --timeout did, 126 or 127 if it cannot be run. If pgo-advisor fails: 2 wrong usage, or an "
-    "output that exists or cannot be written; 3 the trace cannot be analysed; 4 tlparse is missing, too "
-    "old, or fails."
+    "Exit codes: the program's own (128 and the signal's number if a signal ended it), whatever becomes of "
+    "the analysis; 0 if --until stopped it, 124 if --timeout did, 126 or 127 if it cannot be run; 2 wrong "
+    "usage, or an output that exists, before it is run."
 )
 
 
@@ -86,13 +90,14 @@ def record(
     COMMAND is any program that uses torch.compile, as `python train.py`, `torchrun train.py`, `pytest tests`
     or a script. Its input, output, signals and exit code are its own: the report goes to standard error.
     """
-    from pgo_advisor.errors import NoCompileError
     from pgo_advisor.run.record import record as run
-    from pgo_advisor.run.record import say_on_terminal, why_nothing
+    from pgo_advisor.run.watch import say_on_terminal
 
     end_on_signals()
     reports = Reports(html, markdown, json_, force=force, quiet=quiet)
-    with _trace_directory(output) as trace:
+    trace = _trace_directory(output)
+    keep = output is not None
+    try:
         recorded = run(
             command,
             trace,
@@ -101,45 +106,65 @@ def record(
             until_seconds=until[1],
             say=None if quiet else say_on_terminal(),
         )
-        ended = recorded.ended
-        for text in recorded.notes:
-            remark(text)
-        if ended.stopped:
-            remark(f"the program did not end: {ended.stopped}")
-        analysis = None
-        if recorded.logs:
-            from pgo_advisor.analysis import analyze
-
-            with suppress(NoCompileError):
-                analysis = analyze(*recorded.logs, timeout=timeout)
-        if analysis is None:
-            remark(f"no compile was recorded. {why_nothing(command)}")
-        else:
-            reports.write(analysis, err=True)
+        reported = _succeeds(lambda: _report(recorded, command, reports, timeout))
+        if not reported and not keep:
+            with suppress(OSError):
+                trace.rmdir()
+            # one with logs is kept: the run may have been long
+            keep = os.path.isdir(trace)
+            if keep:
+                _succeeds(lambda: remark(f"the trace is kept in {trace}"))
+    finally:
+        if not keep:
+            _succeeds(lambda: remove_directory(trace))
     sys.exit(recorded.exit_code)
 
 
-@contextmanager
-def _trace_directory(wanted: Path | None) -> Iterator[Path]:
-    """Where the trace goes; what cannot be analysed is kept, since the run may have been long."""
-    if wanted is not None:
-        check_new_directory(wanted)
-        try:
-            wanted.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise click.BadParameter(f"{wanted}: {error.strerror}", param_hint="-o") from error
-        yield wanted.resolve()
-        return
-    trace = Path(tempfile.mkdtemp(prefix="pgo-advisor-trace-"))
+def _report(
+    recorded: RecordedRun, command: tuple[str, ...], reports: Reports, timeout: float
+) -> None:
+    from pgo_advisor.errors import NoCompileError
+    from pgo_advisor.run.record import why_nothing
+
+    for text in recorded.notes:
+        remark(text)
+    if recorded.ended.stopped:
+        remark(f"the program did not end: {recorded.ended.stopped}")
+    if recorded.logs:
+        from pgo_advisor.analysis import analyze
+
+        with suppress(NoCompileError):
+            reports.write(analyze(*recorded.logs, timeout=timeout), err=True)
+            return
+    remark(f"no compile was recorded. {why_nothing(command)}")
+
+
+def _succeeds(work: Callable[[], None]) -> bool:
+    """Whether it does. The program has run: what fails now is said, and its exit code stays."""
     try:
-        yield trace
-    except Exception:
-        if any(os.scandir(trace)):
-            remark(f"the trace is kept in {trace}")
-        else:
-            trace.rmdir()
-        raise
-    except BaseException:
-        remove_directory(trace)
-        raise
-    remove_directory(trace)
+        work()
+        return True
+    except Exception as error:
+        with suppress(Exception):
+            remark(str(error) if isinstance(error, PgoAdvisorError) else f"this failed: {error!r}")
+        return False
+    finally:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                # what is left in it would fail again when Python ends, which would then exit with 120
+                with suppress(OSError, ValueError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _trace_directory(wanted: Path | None) -> Path:
+    """A new directory for the trace, or a temporary one."""
+    if wanted is None:
+        return Path(tempfile.mkdtemp(prefix="pgo-advisor-trace-"))
+    check_new_directory(wanted)
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.BadParameter(f"{wanted}: {error.strerror}", param_hint="-o") from error
+    return wanted.resolve()

@@ -87,7 +87,8 @@ def verify(
     from pgo_advisor.ingest.trace.tlparse import find_tlparse
     from pgo_advisor.render.patch import render_sites
     from pgo_advisor.report.measured import Outcome, Way
-    from pgo_advisor.run.record import say_on_terminal, why_nothing
+    from pgo_advisor.run.record import why_nothing
+    from pgo_advisor.run.watch import say_on_terminal
     from pgo_advisor.verify.compare import verify as run
     from pgo_advisor.verify.expectation import read_claim
 

@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgo_advisor.files import remove_directory
 from pgo_advisor.run.supervise import Ended, run_program
+from pgo_advisor.run.watch import TraceLogs, Watch
 
 _TRACE_DIRECTORIES = ("TORCH_DTRACE", "TORCH_TRACE")
 """The first that is set decides (torch/_logging/_internal.py, `_init_logs`)."""
 _JOB_IDS = ("TORCH_COMPILE_JOB_ID", "TORCH_COMPILE_STICKY_PGO_KEY")
 _SWITCHED_OFF = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
-_COMPILED = b'] {"compilation_metrics"'
-_LINE_EVERY = 5.0
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """One run of a program."""
 
     logs: tuple[Path, ...]
@@ -85,7 +83,8 @@ def environment(
                 notes.append(f"{name} is set: a remote cache may hide compiles.")
         yield variables, notes
     finally:
-        remove_directory(Path(caches))
+        with suppress(OSError):
+            remove_directory(Path(caches))
 
 
 def record(
@@ -99,7 +98,7 @@ def record(
     until_compiles: int | None = None,
     until_seconds: float | None = None,
     say: Callable[[str], None] | None = None,
-) -> Recorded:
+) -> RecordedRun:
     """Runs `command` with its trace in the directory `trace`, in the own environment and `variables`.
 
     It runs in `directory`, or in the current one. `timeout` and the two `until` stop the program; what it
@@ -108,63 +107,22 @@ def record(
     """
     with environment(trace, {**os.environ, **(variables or {})}) as (setting, notes):
         traced = next(setting[name] for name in _TRACE_DIRECTORIES if setting.get(name))
-        watch = _Watch(Path(directory or "", traced))
+        logs = TraceLogs(Path(directory or "", traced))
+        watch = Watch(logs, until_compiles=until_compiles, say=say)
         by_timeout = f"it was stopped after {timeout:g} s, by --timeout" if timeout else None
 
         def limit(seconds: float) -> str | None:
-            if say is not None or until_compiles is not None:
-                compiles = watch.compiles()
-                if say is not None:
-                    watch.tell(seconds, say)
-                if until_compiles is not None and compiles >= until_compiles:
-                    return f"it was stopped after {compiles} compiles, as --until says"
             if until_seconds is not None and seconds >= until_seconds:
                 return f"it was stopped after {until_seconds:g} s, as --until says"
             if timeout is not None and seconds >= timeout:
                 return by_timeout
-            return None
+            return watch.look(seconds)
 
         ended = run_program(command, setting, directory=directory, files=files, limit=limit)
         timed_out = ended.stopped is not None and ended.stopped == by_timeout
-        return Recorded(tuple(watch.logs()), ended, tuple(notes), timed_out)
-
-
-class _Watch:
-    """The logs that appear in a directory, and the compiles in them so far."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._old = {path: path.stat().st_size for path in self._all()}
-        self._read: dict[Path, int] = {}
-        self._compiles = 0
-        self._told = (0, 0.0)
-
-    def _all(self) -> list[Path]:
-        return sorted(self._directory.glob("*.log")) if self._directory.is_dir() else []
-
-    def logs(self) -> list[Path]:
-        return [path for path in self._all() if path not in self._old and path.stat().st_size]
-
-    def compiles(self) -> int:
-        for path in self.logs():
-            start = self._read.get(path, 0)
-            with path.open("rb") as log:
-                log.seek(start)
-                while chunk := log.read(1 << 24):
-                    whole = chunk.rfind(b"\n") + 1
-                    if not whole:
-                        break
-                    log.seek(start + whole)
-                    self._compiles += chunk[:whole].count(_COMPILED)
-                    start += whole
-            self._read[path] = start
-        return self._compiles
-
-    def tell(self, seconds: float, say: Callable[[str], None]) -> None:
-        compiles, when = self._told
-        if self._compiles != compiles and seconds >= when + _LINE_EVERY:
-            self._told = (self._compiles, seconds)
-            say(f"{self._compiles} compile{'s'[: self._compiles != 1]} so far, {seconds:.0f} s")
+        found = watch.logs()
+        notes += filter(None, [watch.failed])
+        return RecordedRun(found, ended, tuple(notes), timed_out)
 
 
 def why_nothing(command: Sequence[str], given: Mapping[str, str] = os.environ) -> str:
@@ -194,16 +152,3 @@ def _lacks_torch(program: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 1
-
-
-def say_on_terminal() -> Callable[[str], None] | None:
-    """Writes whole lines on standard error, if that is a terminal: the program writes there as well."""
-    if not sys.stderr.isatty():
-        return None
-
-    def say(text: str) -> None:
-        # a progress bar of the program draws itself again
-        sys.stderr.write(f"\r\x1b[Kpgo-advisor: {text}\r\n")
-        sys.stderr.flush()
-
-    return say

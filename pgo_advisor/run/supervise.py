@@ -16,9 +16,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Any
+
+import psutil
 
 from pgo_advisor.errors import ProgramError
 
@@ -27,7 +28,8 @@ GRACE = 10.0
 _TICK = 0.5
 _TO_GROUP = ("SIGINT", "SIGQUIT", "SIGHUP")
 """A terminal sends these to the whole group, so programs expect them so."""
-_FORWARDED = (*_TO_GROUP, "SIGTERM", "SIGUSR1", "SIGUSR2")
+_ENDING = (*_TO_GROUP, "SIGTERM")
+_FORWARDED = (*_ENDING, "SIGUSR1", "SIGUSR2")
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,9 @@ def _within(directory: str) -> Iterator[None]:
 
 def _spawn(command: Sequence[str], environment: Mapping[str, str], files: Mapping[int, int]) -> int:
     actions = [(os.POSIX_SPAWN_DUP2, ours, its) for its, ours in files.items()]
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError):
+            stream.flush()
     try:
         return os.posix_spawnp(
             command[0],
@@ -132,7 +135,7 @@ class _Group:
         self.pid = pid
         self.terminal = terminal
         self.asked: float | None = None
-        self.others: dict[int, str] = {}
+        self.others: set[psutil.Process] = set()
 
     def reap(self) -> int | None:
         """The program's status once it has ended."""
@@ -145,6 +148,9 @@ class _Group:
         return os.waitstatus_to_exitcode(status)
 
     def send(self, number: int) -> None:
+        if signal.Signals(number).name in _ENDING:
+            # once the program has ended, nothing tells what had a session of its own
+            self.others |= self._descendants()
         with suppress(ProcessLookupError, PermissionError):
             if signal.Signals(number).name in _TO_GROUP:
                 os.killpg(self.pid, number)
@@ -155,7 +161,6 @@ class _Group:
         """Asks the program to end; kills it and all that it started if it does not."""
         if self.asked is None:
             self.asked = time.monotonic()
-            self.others = _descendants(self.pid)
             self.send(signal.SIGTERM)
             self.send(signal.SIGCONT)
         elif time.monotonic() - self.asked > GRACE:
@@ -172,45 +177,18 @@ class _Group:
         self.kill()
 
     def kill(self) -> None:
-        self.others |= _descendants(self.pid)
-        for pid, born in self.others.items():
-            if (now := _stat(pid)) and now[1] == born:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+        for process in self.others | self._descendants():
+            with suppress(psutil.Error):
+                process.kill()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
-
-def _descendants(pid: int) -> dict[int, str]:
-    """All processes below one, those with sessions of their own too, and when each was started.
-
-    Empty where there is no /proc.
-    """
-    born: dict[int, str] = {}
-    children: dict[int, list[int]] = {}
-    with suppress(OSError):
-        for entry in os.scandir("/proc"):
-            if entry.name.isdigit() and (stat := _stat(int(entry.name))):
-                children.setdefault(stat[0], []).append(int(entry.name))
-                born[int(entry.name)] = stat[1]
-    found: dict[int, str] = {}
-    todo = [pid]
-    while todo:
-        below = [child for child in children.get(todo.pop(), ()) if child not in found]
-        found.update((child, born[child]) for child in below)
-        todo += below
-    return found
-
-
-def _stat(pid: int) -> tuple[int, str] | None:
-    """A process's parent and its start time in clock ticks, by proc(5): a number alone is used again."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace")
-    except OSError:
-        return None
-    # the name, in parentheses, may hold anything
-    fields = text.rpartition(")")[2].split()
-    return int(fields[1]), fields[19]
+    def _descendants(self) -> set[psutil.Process]:
+        """All processes below the program, those with sessions of their own, too."""
+        try:
+            return set(psutil.Process(self.pid).children(recursive=True))
+        except (psutil.Error, OSError):
+            return set()
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from pgo_advisor.files import remove_directory
 from pgo_advisor.ingest.job import ingest
 from pgo_advisor.patch.mirror import Mirror
 from pgo_advisor.replay.frames import rows
-from pgo_advisor.run.record import Recorded, record
+from pgo_advisor.run.record import RecordedRun, record
 
 
 class Function(NamedTuple):
@@ -38,7 +38,7 @@ class Function(NamedTuple):
 class Trial:
     """What one run showed; seconds of wall time."""
 
-    recorded: Recorded
+    recorded: RecordedRun
     compiles: Counter[Function]
     seconds: dict[Function, float]
     longest: float
