@@ -18,8 +18,6 @@ from test_patch import SHAPES, analysis_of, patched, shape
 
 from pgo_advisor.errors import OutputError
 from pgo_advisor.patch import Patch, PathMap
-from pgo_advisor.patch import read as reading
-from pgo_advisor.patch import write as writing
 from pgo_advisor.patch.parse_check import unparsable
 from pgo_advisor.patch.result import FilePatch
 from pgo_advisor.patch.write import write
@@ -52,6 +50,10 @@ def listening(path: Path) -> None:
         server.bind(str(path))
 
 
+def coded(cookie: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(f"# coding: {cookie}\n{TEXT}")
+
+
 MADE: dict[str, tuple[Callable[[Path], object], str]] = {
     "fifo": (os.mkfifo, "is no regular file"),
     "directory": (os.mkdir, "is no regular file"),
@@ -66,7 +68,7 @@ MADE: dict[str, tuple[Callable[[Path], object], str]] = {
     "nul": (lambda path: path.write_bytes(b"x = 1\0\n"), "cannot be read as Python"),
     "latin": (lambda path: path.write_bytes(b"x = '\xe9'\n"), "cannot be read as Python"),
     **{
-        cookie: (lambda path, c=cookie: path.write_text(f"# coding: {c}\n{TEXT}"), "cannot be read")
+        cookie: (coded(cookie), "cannot be read")
         for cookie in (
             *("rot13", "zlib", "hex", "no-such", "../../x", "undefined", "punycode"),
             *("idna", "unicode_escape", "utf-7", "utf-16"),
@@ -147,7 +149,7 @@ def test_a_file_that_changes_while_it_is_read(
             file.write("# more\n")
         return real(handle)
 
-    monkeypatch.setattr(reading.os, "fstat", grows)
+    monkeypatch.setattr(os, "fstat", grows)
     assert "changes while it is read" in reason(path, tmp_path)
 
 
@@ -166,7 +168,7 @@ def test_a_file_that_becomes_a_link_while_it_is_read(
             path.symlink_to("/etc/passwd")
         return status
 
-    monkeypatch.setattr(reading.os, "lstat", swapped)
+    monkeypatch.setattr(os, "lstat", swapped)
     assert "cannot be read" in reason(path, root)
 
 
@@ -280,7 +282,7 @@ def test_a_file_of_another_owner_keeps_it(tmp_path: Path, monkeypatch: pytest.Mo
     def forbidden(*arguments: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(writing.os, "fchown", forbidden)
+    monkeypatch.setattr(os, "fchown", forbidden)
     file = changed(path)
     write([file], allow_dirty=True)
     assert (path.stat().st_ino, path.read_bytes()) == (number, file.after)
@@ -327,7 +329,7 @@ def test_a_full_disk(named_twice: bool, tmp_path: Path, monkeypatch: pytest.Monk
             raise OSError(28, "No space left on device")
         real(handle)
 
-    monkeypatch.setattr(writing.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OutputError, match=r"m\.py cannot be written: No space left"):
         write([file], allow_dirty=True)
     assert path.read_bytes() == file.before

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner, Result
 from conftest import Trace
@@ -21,7 +22,7 @@ from pgo_advisor.cli import main
 from pgo_advisor.commands import record as command
 from pgo_advisor.commands.common import Reports
 from pgo_advisor.run import record as recording
-from pgo_advisor.run import supervise, watch
+from pgo_advisor.run import watch
 from pgo_advisor.run.watch import TraceLogs, Watch
 
 
@@ -105,7 +106,7 @@ FAILING: dict[str, tuple[object, str]] = {
     "tell": (Watch, "_tell"),
     "list the logs": (TraceLogs, "new"),
     "look at the logs": (os, "listdir"),
-    "children": (supervise.psutil, "Process"),
+    "children": (psutil, "Process"),
     "analyze": (pgo_advisor.analysis, "analyze"),
     "render": (pgo_advisor.analysis.Analysis, "to_text"),
     "write": (Reports, "write"),

@@ -25,9 +25,9 @@ from pgo_advisor.run.record import RecordedRun
 from pgo_advisor.run.supervise import Ended
 from pgo_advisor.verify.candidates import Entries
 from pgo_advisor.verify.compare import Comparison
-from pgo_advisor.verify.expectation import claim_of
+from pgo_advisor.verify.expectation import expectation_from
 from pgo_advisor.verify.minimize import smallest
-from pgo_advisor.verify.runner import Bench, Function, Trial
+from pgo_advisor.verify.runner import Function, Runner, RunResult
 
 LIST = "TORCH_COMPILE_DYNAMIC_SOURCES"
 TWO = """
@@ -110,17 +110,17 @@ def test_advice_that_does_not_help(box: Box) -> None:
     assert (measured["before"]["compiles"], measured["after"]["compiles"]) == ([2], [2])
 
 
-def trial(wall: float, compiles: int = 1, compiling: float = 1.0) -> Trial:
+def trial(wall: float, compiles: int = 1, compiling: float = 1.0) -> RunResult:
     function = Function("f", "f.py", 1)
     recorded = RecordedRun((), Ended(0, wall, None, False), (), timed_out=False)
-    return Trial(
+    return RunResult(
         recorded, Counter({function: compiles}), {function: compiling}, compiling, "", None
     )
 
 
-def comparing(recorded: Analysis, first: Trial) -> Comparison:
-    bench, claim = Bench(["true"]), claim_of(recorded)
-    return Comparison(bench, Entries(bench, claim.dynamic_sources), claim, recorded, first)
+def comparing(recorded: Analysis, first: RunResult) -> Comparison:
+    runner, expected = Runner(["true"]), expectation_from(recorded)
+    return Comparison(runner, Entries(runner, expected.dynamic_sources), expected, recorded, first)
 
 
 @pytest.mark.parametrize(

@@ -90,19 +90,19 @@ def verify(
     from pgo_advisor.run.record import why_nothing
     from pgo_advisor.run.watch import say_on_terminal
     from pgo_advisor.verify.compare import verify as run
-    from pgo_advisor.verify.expectation import read_claim
+    from pgo_advisor.verify.expectation import read_expectation
 
     if root and way == "list":
         raise click.UsageError("--root says where marks may go; it needs --with mark")
     end_on_signals()
     reports = Reports(html, markdown, json_, force=force, quiet=quiet)
     find_tlparse()
-    claim = None if advice is None else read_claim(advice)
-    if claim and not claim.dynamic_sources and way == "list":
+    expected = None if advice is None else read_expectation(advice)
+    if expected and not expected.dynamic_sources and way == "list":
         remark(f"{advice} advises nothing: there is nothing to verify")
     verified = run(
         command,
-        claim,
+        expected,
         way=Way(way),
         root=root,
         runs=runs,

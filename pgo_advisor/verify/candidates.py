@@ -16,13 +16,13 @@ from pgo_advisor.patch.mirror import Mirror
 from pgo_advisor.patch.result import Patch, Site
 from pgo_advisor.report import Advice
 from pgo_advisor.report.measured import Way
-from pgo_advisor.verify.runner import Bench, Function, Trial
+from pgo_advisor.verify.runner import Function, Runner, RunResult
 
 LIST = "TORCH_COMPILE_DYNAMIC_SOURCES"
 _MAX_PLACES = 3
 
 
-class Tried(Protocol):
+class Candidate(Protocol):
     """Something that can be tried in part. `items` name the parts; `entries` are those for the list."""
 
     way: Way
@@ -33,7 +33,7 @@ class Tried(Protocol):
     def patch(self) -> Patch | None:
         """What all items change in the source; None for a list."""
 
-    def run(self, items: Sequence[str], label: str) -> Trial:
+    def run(self, items: Sequence[str], label: str) -> RunResult:
         """A run with some of the items, its functions named as in the user's files."""
 
     def original(self, function: Function) -> Function:
@@ -52,12 +52,12 @@ class Entries:
     way = Way.list
     patch = None
 
-    def __init__(self, bench: Bench, value: str) -> None:
-        self._bench = bench
+    def __init__(self, runner: Runner, value: str) -> None:
+        self._runner = runner
         self.items = self.entries = _not_in_force(value)
 
-    def run(self, items: Sequence[str], label: str) -> Trial:
-        return self._bench.run(_variable(items), label)
+    def run(self, items: Sequence[str], label: str) -> RunResult:
+        return self._runner.run(_variable(items), label)
 
     def original(self, function: Function) -> Function:
         return function
@@ -74,11 +74,11 @@ class Marks:
 
     way = Way.mark
 
-    def __init__(self, bench: Bench, analysis: Analysis, root: Path | None) -> None:
-        self._bench = bench
+    def __init__(self, runner: Runner, analysis: Analysis, root: Path | None) -> None:
+        self._runner = runner
         self._analysis = analysis
         self.patch: Patch = analysis.patch(root=root)
-        self._mirror = Mirror(self.patch.root, bench.scratch / "copy")
+        self._mirror = Mirror(self.patch.root, runner.scratch / "copy")
         self._unmarked: list[Advice] = []
         self.marks: dict[str, Advice] = {}
         for item in analysis.advice:
@@ -101,21 +101,21 @@ class Marks:
         shown = ", ".join([*places][:_MAX_PLACES]) + (", …" if len(places) > _MAX_PLACES else "")
         return f"{item.pair.words} in {', '.join(item.frames)} at {shown}"
 
-    def run(self, items: Sequence[str], label: str) -> Trial:
+    def run(self, items: Sequence[str], label: str) -> RunResult:
         advice = tuple(self.marks[item] for item in items if item in self.marks)
         analysis = self._analysis
         patch = make_patch(analysis.frames, advice, analysis.tables, root=self.patch.root)
         variables = _variable([item for item in items if item not in self.marks])
         with self._mirror.copy(patch.files):
             variables |= self._mirror.variables(patch.files)
-            trial = self._bench.run(variables, label, self._mirror)
+            result = self._runner.run(variables, label, self._mirror)
         compiles: Counter[Function] = Counter()
         seconds: dict[Function, float] = defaultdict(float)
-        for function, number in trial.compiles.items():
+        for function, number in result.compiles.items():
             original = self._original(function, patch)
             compiles[original] += number
-            seconds[original] += trial.seconds[function]
-        return replace(trial, compiles=compiles, seconds=dict(seconds))
+            seconds[original] += result.seconds[function]
+        return replace(result, compiles=compiles, seconds=dict(seconds))
 
     def original(self, function: Function) -> Function:
         return self._original(function, self.patch)

@@ -19,10 +19,10 @@ from pgo_advisor.dynamo.source_list import parse
 from pgo_advisor.errors import PgoAdvisorError
 from pgo_advisor.patch.result import Patch
 from pgo_advisor.report.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
-from pgo_advisor.verify.candidates import LIST, Entries, Marks, Tried
-from pgo_advisor.verify.expectation import Claim, claim_of
+from pgo_advisor.verify.candidates import LIST, Candidate, Entries, Marks
+from pgo_advisor.verify.expectation import Expectation, expectation_from
 from pgo_advisor.verify.minimize import smallest
-from pgo_advisor.verify.runner import Bench, Trial
+from pgo_advisor.verify.runner import Runner, RunResult
 
 _MAX_CULPRITS = 3
 _NOISE = 0.03
@@ -43,7 +43,7 @@ class Verified:
 
 def verify(
     command: Sequence[str],
-    advice: Claim | None = None,
+    advice: Expectation | None = None,
     *,
     way: Way = Way.list,
     root: Path | None = None,
@@ -64,63 +64,68 @@ def verify(
         raise PgoAdvisorError(
             "a JSON report does not tell where the marks go; for --with mark give the trace as --advice"
         )
-    with Bench(command, compare=compare, timeout=timeout, say=say) as bench:
-        first = bench.run({}, f"without {way.what}")
+    with Runner(command, compare=compare, timeout=timeout, say=say) as runner:
+        first = runner.run({}, f"without {way.what}")
         if not first.total:
             return Verified(None, first.recorded.exit_code)
         analysis = analyze(*first.recorded.logs)
-        claim = advice or claim_of(analysis)
-        tried: Tried
-        if way is Way.mark and claim.analysis:
-            tried = Marks(bench, claim.analysis, root)
+        expected = advice or expectation_from(analysis)
+        candidate: Candidate
+        if way is Way.mark and expected.analysis:
+            candidate = Marks(runner, expected.analysis, root)
         else:
-            tried = Entries(bench, claim.dynamic_sources)
-        if tried.items:
-            comparison = Comparison(bench, tried, claim, analysis, first)
+            candidate = Entries(runner, expected.dynamic_sources)
+        if candidate.items:
+            comparison = Comparison(runner, candidate, expected, analysis, first)
             comparison.run(runs)
             analysis = replace(analysis, measured=comparison.measured(minimize=minimize))
-        return Verified(analysis, first.recorded.exit_code, tried.patch)
+        return Verified(analysis, first.recorded.exit_code, candidate.patch)
 
 
 class Comparison:
     """Runs of the two sides, and what follows from them."""
 
     def __init__(
-        self, bench: Bench, tried: Tried, claim: Claim, analysis: Analysis, first: Trial
+        self,
+        runner: Runner,
+        candidate: Candidate,
+        expected: Expectation,
+        analysis: Analysis,
+        first: RunResult,
     ) -> None:
-        self.bench = bench
-        self.tried = tried
-        self.claim = claim
+        self.runner = runner
+        self.candidate = candidate
+        self.expected = expected
         self.analysis = analysis
         self.before = [first]
-        self.after: list[Trial] = []
+        self.after: list[RunResult] = []
         self.notes: list[str] = []
 
     def run(self, runs: int) -> None:
-        what = self.tried.way.what
-        self.after.append(self.tried.run(self.tried.items, f"with {what}"))
+        what = self.candidate.way.what
+        self.after.append(self.candidate.run(self.candidate.items, f"with {what}"))
         while len(self.before) < runs:
-            self.before.append(self.bench.run({}, f"without {what}"))
+            self.before.append(self.runner.run({}, f"without {what}"))
             if not self.bad(self.after[0]):
-                self.after.append(self.tried.run(self.tried.items, f"with {what}"))
+                self.after.append(self.candidate.run(self.candidate.items, f"with {what}"))
 
     @cached_property
     def seen(self) -> Analysis | None:
         """The analysis of the first run with the advice."""
-        trial = self.after[0]
-        logs = trial.recorded.logs
-        return analyze(*logs) if logs and trial.total else None
+        result = self.after[0]
+        logs = result.recorded.logs
+        return analyze(*logs) if logs and result.total else None
 
-    def bad(self, trial: Trial) -> bool:
+    def bad(self, result: RunResult) -> bool:
         """Whether the program did something else than in any run without the advice."""
-        return self.broke(trial) or self.differs(trial)
+        return self.broke(result) or self.differs(result)
 
-    def broke(self, trial: Trial) -> bool:
-        return trial.recorded.ended.status not in {t.recorded.ended.status for t in self.before}
+    def broke(self, result: RunResult) -> bool:
+        return result.recorded.ended.status not in {t.recorded.ended.status for t in self.before}
 
-    def differs(self, trial: Trial) -> bool:
+    def differs(self, result: RunResult) -> bool:
         results = {t.compared for t in self.before}
-        return len(results) == 1 and trial.compared not in results
+        return len(results) == 1 and result.compared not in results
 
     def measured(self, *, minimize: bool) -> Measured:
         outcome, why = self.outcome()
@@ -132,45 +137,47 @@ class Comparison:
             if not broken_by:
                 nothing = {Way.list: "with an empty list", Way.mark: "in a copy without marks"}
                 outcome = Outcome.not_comparable
-                why = f"the program does something else {nothing[self.tried.way]}, too"
+                why = f"the program does something else {nothing[self.candidate.way]}, too"
         elif minimize and outcome in (Outcome.held, Outcome.less_than_predicted):
             kept = self.minimize()
             fewest = kept
-            useless = [item for item in self.tried.items if item not in kept]
+            useless = [item for item in self.candidate.items if item not in kept]
         self.remark()
         tables = self.analysis.tables
-        patch = self.tried.patch
+        patch = self.candidate.patch
         versions = [*tables.compiles["torch_version"].dropna().unique(), None]
         return Measured(
             outcome=outcome,
             why=why,
             notes=tuple(dict.fromkeys(self.notes)),
-            way=self.tried.way,
-            dynamic_sources=",".join(self.tried.entries),
-            marks=tuple(item for item in self.tried.items if item not in self.tried.entries),
+            way=self.candidate.way,
+            dynamic_sources=",".join(self.candidate.entries),
+            marks=tuple(
+                item for item in self.candidate.items if item not in self.candidate.entries
+            ),
             diff="" if patch is None else patch.diff.decode("utf-8", "replace"),
             files=() if patch is None else tuple(file.name for file in patch.files),
-            predicted=self.claim.total,
+            predicted=self.expected.total,
             before=_side(self.before),
             after=_side(self.after),
             frames=tuple(self.frames()),
             unforeseen=tuple(self.unforeseen()),
             broken_by=tuple(broken_by),
             useless=tuple(useless),
-            smallest=None if fewest is None else self.tried.way.joined(fewest),
-            runs=self.bench.runs,
+            smallest=None if fewest is None else self.candidate.way.joined(fewest),
+            runs=self.runner.runs,
             machine=_machine(),
             torch_version=versions[0],
             when=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
 
     def outcome(self) -> tuple[Outcome, str]:
-        before, after = ([trial.total for trial in side] for side in (self.before, self.after))
+        before, after = ([result.total for result in side] for side in (self.before, self.after))
         walls = _side(self.before).wall, _side(self.after).wall
         counts = f"{_range(before)} compiles became {_range(after)}"
-        if any(trial.recorded.timed_out for trial in self.before):
+        if any(result.recorded.timed_out for result in self.before):
             return Outcome.not_comparable, "without the advice it did not end in the time given"
-        if self.seen and (files := self.tried.missed(self.seen)):
+        if self.seen and (files := self.candidate.missed(self.seen)):
             self.notes.append(
                 f"The program is started, or imports, in a way that leads to {', '.join(map(str, files))}."
             )
@@ -178,18 +185,18 @@ class Comparison:
                 Outcome.not_comparable,
                 "the program ran the original of a file and not the copy that has the marks",
             )
-        if any(self.broke(trial) for trial in self.after):
+        if any(self.broke(result) for result in self.after):
             codes = [
                 "no end in the time given"
-                if trial.recorded.timed_out
-                else f"exit code {trial.recorded.ended.exit_code}"
-                for trial in (self.before[0], next(t for t in self.after if self.broke(t)))
+                if result.recorded.timed_out
+                else f"exit code {result.recorded.ended.exit_code}"
+                for result in (self.before[0], next(t for t in self.after if self.broke(t)))
             ]
             return (
                 Outcome.broke,
                 f"it breaks the program: {codes[0]} without it, {codes[1]} with it",
             )
-        if any(self.differs(trial) for trial in self.after):
+        if any(self.differs(result) for result in self.after):
             return Outcome.differs, "the comparison shows another result with the advice"
         if max(after) >= min(before):
             if len({*before}) > 1 or len({*after}) > 1:
@@ -204,7 +211,7 @@ class Comparison:
                 f"it costs more than it saves: {counts}, but the program took {walls[0].middle:.1f} s "
                 f"without it and {walls[1].middle:.1f} s with it",
             )
-        predicted = self.claim.total
+        predicted = self.expected.total
         if predicted and predicted.high is not None and max(after) > predicted.high:
             return (
                 Outcome.less_than_predicted,
@@ -214,17 +221,19 @@ class Comparison:
 
     def culprits(self) -> tuple[list[str], list[str] | None]:
         """The items that do the harm, and those without them if they do none."""
-        rest, found = self.tried.items, []
+        rest, found = self.candidate.items, []
         for _ in range(_MAX_CULPRITS):
             fewest = smallest(
                 rest,
-                lambda some: self.bad(self.tried.run(some, f"what breaks it? {len(some)} of it")),
+                lambda some: self.bad(
+                    self.candidate.run(some, f"what breaks it? {len(some)} of it")
+                ),
             )
             found += fewest
             rest = [item for item in rest if item not in fewest]
             if not fewest or not rest:
                 break
-            without = self.tried.run(rest, "without what breaks it")
+            without = self.candidate.run(rest, "without what breaks it")
             if not self.bad(without):
                 self.notes.append(
                     f"With the rest the program does as before, with {without.total} compiles."
@@ -233,13 +242,13 @@ class Comparison:
         return found, None
 
     def minimize(self) -> list[str]:
-        most = max(trial.total for trial in self.after)
+        most = max(result.total for result in self.after)
 
         def enough(some: Sequence[str]) -> bool:
-            trial = self.tried.run(some, f"enough? {len(some)} of {len(self.tried.items)}")
-            return not self.bad(trial) and trial.total <= most
+            result = self.candidate.run(some, f"enough? {len(some)} of {len(self.candidate.items)}")
+            return not self.bad(result) and result.total <= most
 
-        return smallest(self.tried.items, enough)
+        return smallest(self.candidate.items, enough)
 
     def named_in_vain(self) -> list[str]:
         """Entries that are the name of no input. Patterns are not tried: they could take for ever."""
@@ -247,7 +256,7 @@ class Comparison:
         plain = re.compile(r"(?:\w|\.|\[\d+\]|\['\w+'\])+")
         return [
             entry
-            for entry in self.tried.entries
+            for entry in self.candidate.entries
             for pattern, _ in parse(entry, self._release)
             if plain.fullmatch(pattern) and pattern not in names
         ]
@@ -258,40 +267,40 @@ class Comparison:
 
     def frames(self) -> Iterator[FrameMeasured]:
         functions = dict.fromkeys(
-            f for trial in (*self.before, *self.after) for f in trial.compiles
+            f for result in (*self.before, *self.after) for f in result.compiles
         )
         for function in functions:
             yield FrameMeasured(
                 *function,
-                predicted=self.claim.predicted.get(function),
-                before=tuple(trial.compiles[function] for trial in self.before),
-                after=tuple(trial.compiles[function] for trial in self.after),
+                predicted=self.expected.predicted.get(function),
+                before=tuple(result.compiles[function] for result in self.before),
+                after=tuple(result.compiles[function] for result in self.after),
                 seconds_before=Spread(tuple(t.seconds.get(function, 0.0) for t in self.before)),
                 seconds_after=Spread(tuple(t.seconds.get(function, 0.0) for t in self.after)),
             )
 
     def unforeseen(self) -> Iterator[str]:
-        if self.claim.left is None or self.seen is None:
+        if self.expected.left is None or self.seen is None:
             return
         causes = {
-            (self.tried.original(function), kind, source, dim)
-            for function, kind, source, dim in claim_of(self.seen).causes
+            (self.candidate.original(function), kind, source, dim)
+            for function, kind, source, dim in expectation_from(self.seen).causes
         }
-        for function, kind, source, dim in sorted(causes - self.claim.left, key=str):
+        for function, kind, source, dim in sorted(causes - self.expected.left, key=str):
             place = "" if source is None else f" {source}" + ("" if dim is None else f" dim {dim}")
             yield f"{function.name}: {kind}{place}"
 
     def remark(self) -> None:
-        what = self.tried.way.what
-        self.notes += self.tried.notes()
-        for trial in (*self.before, *self.after):
-            self.notes += trial.recorded.notes
+        what = self.candidate.way.what
+        self.notes += self.candidate.notes()
+        for result in (*self.before, *self.after):
+            self.notes += result.recorded.notes
         if os.environ.get(LIST):
             self.notes.append(f"{LIST} is set: its entries were in force in all runs.")
         if len(self.before) == 1:
             self.notes.append("One run each: whether the figures vary is not known; give --runs.")
         for side, name in ((self.before, "without"), (self.after, "with")):
-            if any(trial.compiles != side[0].compiles for trial in side):
+            if any(result.compiles != side[0].compiles for result in side):
                 self.notes.append(
                     f"The program is not deterministic: its runs {name} {what} compiled differently."
                 )
@@ -301,23 +310,23 @@ class Comparison:
                 f"Outside of compiling it took {before.rest.middle:.1f} s without {what} and "
                 f"{after.rest.middle:.1f} s with it: what is dynamic runs slower."
             )
-        results = {trial.compared for trial in self.before}
+        results = {result.compared for result in self.before}
         if len(results) > 1:
             self.notes.append("--compare gives something else after each run: it shows nothing.")
-        elif results != {None} and results == {trial.compared for trial in self.after}:
+        elif results != {None} and results == {result.compared for result in self.after}:
             self.notes.append(f"--compare gives the same without and with {what}.")
-        outputs = {trial.output for trial in self.before}
+        outputs = {result.output for result in self.before}
         if len(self.before) > 1 and len(outputs) == 1 and self.after[0].output not in outputs:
             self.notes.append(f"What it writes on standard output is not the same with {what}.")
 
 
-def _side(trials: Sequence[Trial]) -> Side:
+def _side(results: Sequence[RunResult]) -> Side:
     return Side(
-        compiles=tuple(trial.total for trial in trials),
-        compile_seconds=Spread(tuple(sum(trial.seconds.values()) for trial in trials)),
-        wall=Spread(tuple(trial.recorded.ended.seconds for trial in trials)),
-        rest=Spread(tuple(trial.recorded.ended.seconds - trial.longest for trial in trials)),
-        exit_codes=tuple(trial.recorded.ended.exit_code for trial in trials),
+        compiles=tuple(result.total for result in results),
+        compile_seconds=Spread(tuple(sum(result.seconds.values()) for result in results)),
+        wall=Spread(tuple(result.recorded.ended.seconds for result in results)),
+        rest=Spread(tuple(result.recorded.ended.seconds - result.longest for result in results)),
+        exit_codes=tuple(result.recorded.ended.exit_code for result in results),
     )
 
 

@@ -21,7 +21,7 @@ Cause = tuple[Function, str, str | None, int | None]
 
 
 @dataclass(frozen=True)
-class Claim:
+class Expectation:
     dynamic_sources: str
     total: Range | None
     """Compiles that are predicted with the list, in all; None if nothing is predicted."""
@@ -34,7 +34,7 @@ class Claim:
     """None where a report claims it."""
 
 
-def claim_of(analysis: Analysis) -> Claim:
+def expectation_from(analysis: Analysis) -> Expectation:
     """What an analysis advises."""
     functions = {
         frame.id: Function(frame.name, frame.file, frame.line) for frame in analysis.frames
@@ -51,7 +51,7 @@ def claim_of(analysis: Analysis) -> Claim:
             for cause in recompile.causes[:most]
         )
 
-    return Claim(
+    return Expectation(
         analysis.dynamic_sources,
         analysis.totals.predicted if analysis.frames else None,
         predicted,
@@ -61,13 +61,13 @@ def claim_of(analysis: Analysis) -> Claim:
     )
 
 
-def read_claim(path: Path) -> Claim:
+def read_expectation(path: Path) -> Expectation:
     """Advice at a path: JSON that `--json` wrote, or anything that can be analysed.
 
     Raises InputError if it is neither, or holds no list.
     """
     if path.suffix != ".json":
-        return claim_of(analyze(path))
+        return expectation_from(analyze(path))
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise InputError(f"{path} is too large for advice")
@@ -92,7 +92,7 @@ def read_claim(path: Path) -> Claim:
         raise InputError(
             f"{path} is not as `pgo-advisor analyze --json` writes it: {error!r}"
         ) from error
-    return Claim(value, total, predicted, None)
+    return Expectation(value, total, predicted, None)
 
 
 def _predicted(data: dict[str, Any]) -> dict[Function, Range]:

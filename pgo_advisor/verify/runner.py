@@ -35,7 +35,7 @@ class Function(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trial:
+class RunResult:
     """What one run showed; seconds of wall time."""
 
     recorded: RecordedRun
@@ -53,7 +53,7 @@ class Trial:
         return sum(self.compiles.values())
 
 
-class Bench:
+class Runner:
     """Runs one program again and again in the same way. A context: its files go at its end."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Bench:
         self._timeout = timeout
         self._say = say
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> Runner:
         self.scratch = Path(tempfile.mkdtemp(prefix="pgo-advisor-verify-"))
         self._stdin = _Stdin(self.scratch / "stdin")
         return self
@@ -78,7 +78,9 @@ class Bench:
     def __exit__(self, *error: object) -> None:
         remove_directory(self.scratch)
 
-    def run(self, variables: Mapping[str, str], label: str, mirror: Mirror | None = None) -> Trial:
+    def run(
+        self, variables: Mapping[str, str], label: str, mirror: Mirror | None = None
+    ) -> RunResult:
         """Runs the program once, in the current directory or in what `mirror` has in its place.
 
         What it writes on standard output goes to standard error.
@@ -107,7 +109,7 @@ class Bench:
             compiles[function] += 1
             seconds[function] = seconds.get(function, 0.0) + (row["seconds"] or 0.0)
             by_process[row["log"]] += row["seconds"] or 0.0
-        trial = Trial(
+        result = RunResult(
             recorded,
             compiles,
             seconds,
@@ -120,7 +122,7 @@ class Bench:
             raise InterruptedRunError(
                 "the program was interrupted: nothing can be compared", ended.exit_code
             )
-        return trial
+        return result
 
     def _compared(self, directory: str | None) -> tuple[int, bytes] | None:
         if self._compare is None:
