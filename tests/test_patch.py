@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import Trace
 from fake_torch import fake_torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgo_advisor.analysis import Analysis
@@ -192,6 +192,7 @@ SOURCES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(
     SOURCES,
     st.sampled_from(["\n", "\r\n"]),
@@ -208,6 +209,7 @@ def test_a_file_without_marks_stays_as_it_is(
     assert SourceFile(Path("x.py"), content).changed([]) == content
 
 
+@settings(deadline=None)
 @given(
     st.text(st.characters(codec="utf-8"), max_size=60),
     st.text(st.characters(codec="utf-8"), max_size=60),

@@ -358,6 +358,7 @@ def test_signals_at_any_moment_leave_whole_files(tmp_path: Path) -> None:
             try:
                 print("ready", flush=True)
                 input()
+                print("on", flush=True)
                 while True:
                     write([swap(path) for path in paths], allow_dirty=True)
             except SystemExit:
@@ -376,6 +377,7 @@ def test_signals_at_any_moment_leave_whole_files(tmp_path: Path) -> None:
                 assert (tmp_path / name).read_bytes() in (b"x = 1\n", b"x = 1\n" * 4000)
             child.stdin.write(b"\n")
             child.stdin.flush()
+            assert child.stdout.readline() == b"on\n"
             time.sleep(number * 1e-4)
             child.send_signal(signal.SIGTERM)
     finally:

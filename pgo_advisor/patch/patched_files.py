@@ -39,25 +39,11 @@ def make_patch(
     """
     root = (root or default_root()).resolve()
     files = Files(root, maps, file_hashes(tables))
-    inputs = FrameInputs(tables)
-    advised = {id_ for item in advice if item.code for id_ in item.frames}
-    files.read(
-        name
-        for frame in frames
-        if frame.id in advised
-        for name in (frame.file, *(site.file for site in frame.call_sites))
-    )
-    sites: list[Site] = []
-    calls: list[MarkedCall] = []
-    for frame in frames:
-        wanted = [item for item in advice if frame.id in item.frames and item.code]
-        for found in FrameCalls(frame, wanted, frames, files, inputs, bounds) if wanted else ():
-            if isinstance(found, Site):
-                sites.append(found)
-            else:
-                calls.append(found)
+    found = list(_calls(frames, advice, files, FrameInputs(tables), bounds))
     edits: dict[SourceFile, list[Edit]] = defaultdict(list)
-    marked = list(_carry_out(calls, files, edits))
+    marked = list(
+        _carry_out([item for item in found if isinstance(item, MarkedCall)], files, edits)
+    )
     patches = [
         FilePatch(source.path, files.name(source), source.content, source.changed(changes))
         for source, changes in edits.items()
@@ -65,11 +51,30 @@ def make_patch(
     ]
     return Patch(
         root=root,
-        sites=(*marked, *sites),
+        sites=(*marked, *(item for item in found if isinstance(item, Site))),
         files=tuple(sorted(patches, key=lambda file: file.name)),
         unmarkable=tuple(item for item in advice if item.code is None),
         notes=tuple(_notes(marked, bounds)),
     )
+
+
+def _calls(
+    frames: Sequence[FrameReport],
+    advice: Iterable[Advice],
+    files: Files,
+    inputs: FrameInputs,
+    bounds: Bounds,
+) -> Iterator[Site | MarkedCall]:
+    """The calls of all frames that marks are advised for."""
+    wanted: dict[str, list[Advice]] = defaultdict(list)
+    for item in advice:
+        for id_ in item.frames if item.code else ():
+            wanted[id_].append(item)
+    advised = [frame for frame in frames if frame.id in wanted]
+    files.read(frame.file for frame in advised)
+    files.read(site.file for frame in advised for site in frame.call_sites)
+    for frame in advised:
+        yield from FrameCalls(frame, wanted[frame.id], frames, files, inputs, bounds)
 
 
 def _carry_out(
