@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic, inferred_strides
-from pgo_advisor.replay.frames import Call, Scalar, Tensor
+from pgo_advisor.replay.compiles import Call, Scalar, Tensor
 
 
 def call(**inputs: Tensor | int) -> Call:
@@ -83,4 +83,4 @@ def test_as_pytorch_does(sequence: Sequence[tuple[list[int], bool]]) -> None:
         sizes = {dim for dim in range(len(shape)) if entry.is_size_dynamic(dim)}
         assert state.dynamic(call(x=tensor)) == {SourceDim("x", dim) for dim in sizes}
         loose = any(entry.is_stride_dynamic(dim) for dim in range(len(shape)))
-        assert ("x" in state.loose) == loose
+        assert ("x" in state.dynamic_strides) == loose

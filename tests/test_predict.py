@@ -10,10 +10,14 @@ import pytest
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.shape_guards import parse_relation
 from pgo_advisor.dynamo.sources import SourceDim
+from pgo_advisor.replay.compiles import Call, GuardFailure, Scalar, ShapeGuard, Tensor
 from pgo_advisor.replay.decisions import installed_decisions
-from pgo_advisor.replay.frames import Call, Frame, GuardFailure, Scalar, Tensor
-from pgo_advisor.replay.plan import choose, declaration
-from pgo_advisor.replay.predict import Predictor
+from pgo_advisor.replay.declaration import Declaration
+from pgo_advisor.replay.frames import Frame
+from pgo_advisor.replay.observations import Observations
+from pgo_advisor.replay.plan import choose
+from pgo_advisor.replay.predict import Prediction, Predictor
+from pgo_advisor.replay.uncertainty import DoubtKind
 from pgo_advisor.report import Range
 
 X0, X1 = (SourceDim("L['x']", dim) for dim in range(2))
@@ -30,7 +34,7 @@ def tensor(*size: int, stride: tuple[int, ...] | None = None, parameter: bool = 
 
 def call(
     number: int,
-    inputs: Mapping[str, Tensor | int],
+    inputs: Mapping[str, Any],
     *,
     symbolic: set[SourceDim] | None = None,
     guards: tuple[str, ...] = (),
@@ -45,9 +49,9 @@ def call(
     for text in guards:
         relation = parse_relation(text)
         assert relation is not None
-        made.installed.append((relation, False))
-    for name, given in more.items():
-        setattr(made, name, given)
+        made.installed.append(ShapeGuard(relation, False))
+    for name, value in more.items():
+        setattr(made, name, value)
     return made
 
 
@@ -55,8 +59,12 @@ def frame(*calls: Call) -> Frame:
     return Frame(0, 0, None, "f", "f.py", 1, frozenset(), False, list(calls))
 
 
+def prediction_of(made: Frame, *pairs: SourceDim) -> Prediction:
+    return Predictor(Observations(made)).predict(Declaration.of(pairs))
+
+
 def predicted(made: Frame, *pairs: SourceDim) -> Range:
-    return Predictor(made).predict(declaration(pairs)).compiles
+    return prediction_of(made, *pairs).compiles
 
 
 def two_sizes(**more: Any) -> Frame:
@@ -146,9 +154,9 @@ def test_sizes_that_were_never_symbols_together_are_a_range() -> None:
         call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={y0}),
     )
     made.calls[2].dynamic = made.calls[1].dynamic = made.calls[0].dynamic = "false"
-    prediction = Predictor(made).predict(declaration([X0, y0]))
+    prediction = prediction_of(made, X0, y0)
     assert prediction.compiles == Range(1, 3)
-    assert prediction.reasons
+    assert [doubt.kind for doubt in prediction.doubts] == [DoubtKind.never_together]
 
 
 def test_the_limit_leaves_the_upper_end_open() -> None:
@@ -160,8 +168,8 @@ def test_the_limit_leaves_the_upper_end_open() -> None:
 def test_a_recording_that_the_replay_does_not_explain_is_not_exact() -> None:
     same = {"L['x']": tensor(4)}
     made = frame(call(0, same), call(1, same))
-    prediction = Predictor(made).predict(declaration([X0]))
-    assert prediction.reasons
+    prediction = prediction_of(made, X0)
+    assert DoubtKind.not_explained in {doubt.kind for doubt in prediction.doubts}
     assert prediction.compiles.low == 1
 
 
@@ -201,6 +209,38 @@ def test_decisions_that_were_never_installed_are_told_apart() -> None:
     assert kept == ["Eq(((s77 + 1)//2), 5)", "s77 - 8 >= 0"]
 
 
+@pytest.mark.parametrize(
+    ("decision", "guards", "follows"),
+    [
+        # while tracing x.size(0) != 40 is decided, and nothing of it is installed, whatever the number
+        ("Ne(s77, 40)", ("2 <= L['x'].size()[0]",), False),
+        ("Ne(s77, 32)", ("2 <= L['x'].size()[0]",), False),
+        ("Ne(s77, 4099)", ("2 <= L['x'].size()[0]",), False),
+        ("Ne(s77, 4099)", ("2 <= L['x'].size()[0] <= 4098",), True),
+        ("4 * s77 <= 3600", ("2 <= L['x'].size()[0]",), False),
+        ("4 * s77 <= 3600", ("2 <= L['x'].size()[0] <= 900",), True),
+        ("4 * s77 <= 3600", ("2 <= L['x'].size()[0] <= 901",), False),
+        ("s77 < s53", ("L['y'].size()[0] >= 12",), False),
+        ("s77 < s53", ("L['x'].size()[0] <= 11", "L['y'].size()[0] >= 12"), True),
+        ("Ne(s53, 300 * s77)", ("2 <= L['x'].size()[0]",), False),
+        # an int can be 0, a size that is a symbol cannot
+        ("Ne(s1, 0)", (), False),
+        ("Ne(s77, 0)", (), True),
+    ],
+)
+def test_a_decision_follows_from_the_guards_or_was_not_installed(
+    decision: str, guards: tuple[str, ...], follows: bool
+) -> None:
+    made = call(
+        0,
+        {"L['x']": tensor(9), "L['y']": tensor(13), "L['k']": 5},
+        guards=guards,
+        symbols={"s77": "L['x'].size()[0]", "s53": "L['y'].size()[0]", "s1": "L['k']"},
+        decisions=[parse_relation(decision)],
+    )
+    assert bool(installed_decisions(made)) == follows
+
+
 def duck(number: int, x: int, y: int, z: int) -> Call:
     pairs = {SourceDim(f"L['{name}']", 0) for name in "xyz"}
     made = call(
@@ -213,7 +253,7 @@ def duck(number: int, x: int, y: int, z: int) -> Call:
         for name in "yz":
             relation = parse_relation(f"L['{name}'].size()[0] == L['x'].size()[0]")
             assert relation is not None
-            made.installed.append((relation, True))
+            made.installed.append(ShapeGuard(relation, True))
     return made
 
 
@@ -323,7 +363,7 @@ def test_a_base_whose_size_a_symbol_tells_is_compared() -> None:
     )
     relation = parse_relation("L['x'].size()[0] == L['y']._base.size()[0]")
     assert relation is not None
-    made.calls[0].installed.append((relation, True))
+    made.calls[0].installed.append(ShapeGuard(relation, True))
     for made_call in made.calls:
         made_call.values["L['y']._base.size()[0]"] = 4
     assert predicted(made) == Range(2, 2)
@@ -369,7 +409,7 @@ def test_a_refusal_tells_of_bases_whose_sizes_are_not_recorded() -> None:
     )
     relation = parse_relation("L['y']._base.size()[0] == L['x'].size()[0]")
     assert relation is not None
-    made.calls[0].installed.append((relation, False))
+    made.calls[0].installed.append(ShapeGuard(relation, False))
     assert predicted(made, X0).low == 1
     made.calls[1].refusals = [GuardFailure(0, CauseKind.equal_dims, X0)]
     assert predicted(made, X0) == Range(2, 2)
@@ -379,7 +419,7 @@ def test_what_a_recorded_graph_held_apart_is_declared_apart() -> None:
     # y and z are equal in both calls; the graph of call 1 does not need that, and may have taken others
     made = frame(duck(0, 4, 4, 4), duck(1, 5, 6, 6))
     assert choose([made], by_dim=True).pairs == (X0, SourceDim("L['z']", 0))
-    assert "took any value" in " ".join(Predictor(made).predict(declaration([X0])).reasons)
+    assert DoubtKind.fixed in {doubt.kind for doubt in prediction_of(made, X0).doubts}
 
 
 def test_a_size_that_a_base_was_joined_to_is_declared_though_it_never_varies() -> None:
@@ -391,7 +431,7 @@ def test_a_size_that_a_base_was_joined_to_is_declared_though_it_never_varies() -
     )
     relation = parse_relation("L['z'].size()[0] == L['y']._base.size()[0]")
     assert relation is not None
-    made.calls[0].installed.append((relation, True))
+    made.calls[0].installed.append(ShapeGuard(relation, True))
     for made_call, size in zip(made.calls, (5, 8), strict=True):
         made_call.values["L['y']._base.size()[0]"] = size
     assert predicted(made) == Range(2, 2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -116,9 +115,6 @@ def _recompiles(
     frames: Iterable[Frame], tables: Tables, plan: Plan
 ) -> dict[int, list[tuple[int, Recompile]]]:
     """Each frame's recompiles with their position among its calls, by the frame's key."""
-    failures: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows(tables.guard_failures):
-        failures[row["compile"]].append(row)
     told = {row["compile"]: row for row in rows(tables.compiles)}
     found: dict[int, list[tuple[int, Recompile]]] = {}
     for frame in frames:
@@ -134,7 +130,7 @@ def _recompiles(
                     compile_id=told[call.compile]["compile_id"],
                     rank=frame.rank,
                     frame="",
-                    causes=causes_of(frame, position, failures[call.compile]),
+                    causes=causes_of(plan.predictors[frame.key].observed, position),
                     start=told[call.compile]["start"],
                     seconds=call.seconds,
                     removed=call.compile in taken,

@@ -57,7 +57,7 @@ def _worth(pair: SourceDim, plan: Plan) -> _Worth:
     saved, seconds = plan.saved_by(pair)
     if saved.high:
         return _Worth(saved, seconds, ())
-    at_limit = any(pair in predictor.at_limit for predictor in plan.predictors.values())
+    at_limit = any(pair in predictor.observed.at_limit for predictor in plan.predictors.values())
     return _Worth(Range(0, None), seconds, ((Cost.at_limit if at_limit else Cost.unseen)(),))
 
 
@@ -94,7 +94,7 @@ def _entry(
 def _rule(group: CodeObject, pair: SourceDim) -> str:
     if pair.dim is not None:
         return "parameter-shape" if group.is_parameter(pair) else "varying-dim"
-    never = any(pair in group.plan.predictors[frame.key].never for frame in group.frames)
+    never = any(pair in group.plan.predictors[frame.key].observed.never for frame in group.frames)
     return "module-int" if never else "varying-int"
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pgo_advisor.advice.words import Condition, Said, WhyRemedy
 from pgo_advisor.dynamo.shape_guards import Relation
-from pgo_advisor.dynamo.sources import SourceDim, parse, python_expression
-from pgo_advisor.replay.frames import Call, pair_of
+from pgo_advisor.dynamo.sources import SourceDim, declarable, parse, python_expression
+from pgo_advisor.replay.compiles import Call
 from pgo_advisor.report import Remedy
 from pgo_advisor.rules.code_object import CodeObject
 
@@ -129,7 +129,7 @@ def _constraints(calls: Iterable[Call]) -> dict[SourceDim, str]:
     """The first guard on each symbolic pair that asks more than a lower bound or an equality of inputs."""
     found: dict[SourceDim, str] = {}
     for call, relation in _narrowing(calls):
-        pairs = {pair_of(name) for name in relation.names}
+        pairs = {declarable(name) for name in relation.names}
         if relation.equal_names() is None or None in pairs:
             for pair in pairs:
                 if pair is not None and pair in call.symbolic:
@@ -171,4 +171,4 @@ def _equalities(group: CodeObject) -> Iterator[tuple[SourceDim, SourceDim]]:
 
 
 def _pairs(names: Iterable[str]) -> Sequence[SourceDim | None]:
-    return [pair_of(name) for name in names]
+    return [declarable(name) for name in names]

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from pgo_advisor.dynamo.releases import Capability, TorchRelease
 from pgo_advisor.dynamo.shape_guards import Relation
 from pgo_advisor.dynamo.source_list import encode
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.frames import Call, pair_of
-from pgo_advisor.replay.plan import Plan, declaration
+from pgo_advisor.dynamo.sources import SourceDim, declarable
+from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.declaration import Declaration
+from pgo_advisor.replay.plan import Plan
 from pgo_advisor.rules.code_object import CodeObject
 
 
@@ -33,12 +34,11 @@ def unbacked_option(
         return Unbacked()
     pairs = dict.fromkeys(pair for group in groups for pair in _small(group))
     beside = [pair for pair in plan.pairs if pair not in pairs]
-    marked = declaration([*beside, *pairs], by_dim=plan.by_dim)
+    declared = Declaration.of(beside, by_dim=plan.declaration.by_dim, unbacked=pairs)
     saves = sum(
-        plan.predictions[key].compiles.low
-        - predictor.predict(marked, unbacked=pairs.keys()).compiles.low
+        plan.predictions[key].compiles.low - predictor.predict(declared).compiles.low
         for key, predictor in plan.predictors.items()
-        if any(map(predictor.concerns, pairs))
+        if any(map(predictor.observed.concerns, pairs))
     )
     if saves <= 0:
         return Unbacked()
@@ -52,7 +52,7 @@ def _small(group: CodeObject) -> list[SourceDim]:
         for pair, values in group.varying.items()
         if pair.dim is not None and {0, 1}.intersection(values) and pair not in group.pinned
     }
-    arguments = {pair for pair in small if not pair.source.endswith("._base")}
+    arguments = {pair for pair in small if not pair.is_base}
     return [] if arguments & _decided_by(group.calls) else sorted(arguments, key=str)
 
 
@@ -63,7 +63,7 @@ def _decided_by(calls: Iterable[Call]) -> set[SourceDim]:
         for call in calls
         for relation in _decisions(call)
         for name in relation.names
-        if (pair := pair_of(call.symbols.get(name, name))) is not None
+        if (pair := declarable(call.symbols.get(name, name))) is not None
     }
 
 

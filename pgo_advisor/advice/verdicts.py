@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from pgo_advisor.advice.profiles import Profile
-from pgo_advisor.advice.words import Said, WhyVerdict
+from pgo_advisor.advice.words import DOUBTS, Said, WhyVerdict
 from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.replay.compiles import SIZE_CAUSES
 from pgo_advisor.replay.frames import rows
-from pgo_advisor.replay.guarding import SIZE_CAUSES
 from pgo_advisor.replay.plan import saved_seconds
 from pgo_advisor.report import CallSite, FrameReport, Range, Verdict
 from pgo_advisor.rules.code_object import CodeObject
@@ -48,7 +48,7 @@ def _frame_report(group: CodeObject, sites: tuple[CallSite, ...], profile: Profi
         compiles=len(group.calls),
         seconds=sum(call.seconds for call in group.calls),
         predicted=predicted,
-        unsure=tuple(dict.fromkeys(text for p in predictions for text in p.reasons)),
+        unsure=tuple(dict.fromkeys(DOUBTS[doubt.kind] for p in predictions for doubt in p.doubts)),
         saved_seconds=sum(map(saved_seconds, predictions)),
         verdict=verdict,
         why=str(why),

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from pgo_advisor.replay.uncertainty import DoubtKind
+
 
 @dataclass(frozen=True)
 class Said:
@@ -165,3 +167,31 @@ def listed(names: Sequence[str], most: int, more: str) -> str:
     """The first names, and if there are others `more`, with their number for its `{}`."""
     rest = more.format(len(names) - most) if len(names) > most else ""
     return ", ".join(names[:most]) + rest
+
+
+DOUBTS: dict[DoubtKind, str] = {
+    DoubtKind.not_explained: "replaying the recorded run does not give its recorded compiles",
+    DoubtKind.never_together: "sizes that would share a graph were never symbols together",
+    DoubtKind.breaks: "of calls that would share a graph, one broke it and another did not",
+    DoubtKind.fixed: (
+        "a recorded graph took any value of what is a constant in the one in its place, "
+        "and calls that compiled nothing are not recorded"
+    ),
+    DoubtKind.empty: "a call that compiled nothing may compile once its sizes are symbols",
+    DoubtKind.never_automatic: (
+        "parameters, buffers or ints of modules were never symbols in this run"
+    ),
+    DoubtKind.padded: "a graph of a padded tensor may refuse a contiguous one",
+    DoubtKind.duck_shaped: "sizes that shared a symbol by duck sizing are declared apart",
+    DoubtKind.never_varied: (
+        "a size that never varied here is declared with its source, and was never a symbol"
+    ),
+    DoubtKind.console: "console text names only the first input that differed, others may vary",
+    DoubtKind.alias: "a tensor that varies is recorded under another name only",
+    DoubtKind.after_break: (
+        "more calls may reach it, from a graph that breaks where another one does not"
+    ),
+    DoubtKind.after_limit: "more calls may reach it once the function before it hits no limit",
+    DoubtKind.limit: "after the recompile limit was hit, nothing more was recorded",
+}
+"""Why a prediction is a range."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -101,19 +101,18 @@ class Relation(NamedTuple):
                 node.id = symbols.get(node.id, node.id)
         return ast.unparse(tree)
 
-    def with_numbers(self, change: Callable[[Number], Number]) -> Relation:
-        """The same relation between the same names with other numbers in it."""
-        tree = deepcopy(self.tree)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-                node.value = change(node.value)
-        return self._replace(tree=tree)
+    @property
+    def numbers(self) -> frozenset[Number]:
+        """The numbers that stand in it."""
+        return frozenset(value for _, value in _numbers(self.tree))
 
-    def is_equality(self) -> bool:
-        tree = self.tree
-        return (isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.Eq)) or (
-            isinstance(tree, ast.Call) and _function(tree) == "Eq"
-        )
+    def with_number(self, old: Number, new: Number) -> Relation:
+        """The same relation with another number in the place of one."""
+        tree = deepcopy(self.tree)
+        for node, value in _numbers(tree):
+            if value == old:
+                node.value = new
+        return self._replace(tree=tree)
 
     def equal_names(self) -> tuple[str, str] | None:
         """The two names of a bare equality `a == b` or `Eq(a, b)`; None for any other relation."""
@@ -131,7 +130,7 @@ class Relation(NamedTuple):
     def constant_side(self) -> float | None:
         """The float that an equality requires its left side, an expression, to be; None if it is no such."""
         tree = self.tree
-        if not (isinstance(tree, ast.Compare) and self.is_equality()):
+        if not (isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.Eq)):
             return None
         constant = tree.comparators[0]
         if isinstance(tree.left, ast.Name) or not isinstance(constant, ast.Constant):
@@ -217,6 +216,12 @@ def _named(node: ast.expr, text: str, names: set[str]) -> ast.expr:
             names.add(segment)
             return ast.Name(segment)
     raise _Unknown
+
+
+def _numbers(tree: ast.expr) -> Iterator[tuple[ast.Constant, Number]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            yield node, node.value
 
 
 def _function(call: ast.Call) -> str:

@@ -15,6 +15,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 from keyword import iskeyword
 from typing import Literal, NamedTuple
@@ -31,11 +32,24 @@ class SourceDim(NamedTuple):
         """`L['x'] dim 0`, or for an int its source."""
         return self.source if self.dim is None else f"{self.source} dim {self.dim}"
 
+    @property
+    def name(self) -> str:
+        """What a shape guard calls it."""
+        return self.source if self.dim is None else f"{self.source}.size()[{self.dim}]"
 
+    @property
+    def is_base(self) -> bool:
+        """Whether it is of the tensor that a view was made from, which has no other name than the view's."""
+        return is_base(self.source)
+
+
+_BASE = "._base"
+_MODULE = "L['self']"
 _PROPERTY = re.compile(r"(.*)\.(size|stride)\(\)\[(\d{1,4})\]", re.DOTALL)
 _NUMBER = re.compile(r"\s*([0-9]{1,18})\s*")
 
 
+@lru_cache(maxsize=65_536)
 def tensor_property(name: str) -> tuple[str, SourceDim] | None:
     """Of `L['x'].size()[0]`: `size` and L['x'] dim 0; so for `stride`. None for any other name.
 
@@ -53,18 +67,33 @@ def declarable(name: str) -> SourceDim | None:
 
 
 def is_base(source: str) -> bool:
-    """Whether it is the base of a view, which PyTorch describes next to the view itself."""
-    return source.endswith("._base")
+    """Whether a source is the tensor that a view was made from (`AttrSource(…, "_base")`)."""
+    return source.endswith(_BASE)
 
 
-def is_of_base(name: str) -> bool:
-    """Whether a name in a guard is a size, stride or offset of the base of a view."""
-    return "._base." in name
+def base_of(view: str) -> str:
+    """The source of the tensor that a view was made from."""
+    return view + _BASE
 
 
 def view_of(base: str) -> str:
-    """The view whose base it is."""
-    return base.removesuffix("._base")
+    """The source of the view that names a base."""
+    return base.removesuffix(_BASE)
+
+
+def is_of_base(name: str) -> bool:
+    """Whether a name in a shape guard is a size, a stride or an offset of a view's base."""
+    return f"{_BASE}." in name
+
+
+def is_of_module(source: str) -> bool:
+    """Whether it is the module whose method is compiled, or belongs to it."""
+    return source.startswith(_MODULE)
+
+
+def is_module(source: str) -> bool:
+    """Whether it is the module whose method is compiled."""
+    return source == _MODULE
 
 
 def whole_number(text: str) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.frames import Call, Scalar, Tensor
+from pgo_advisor.replay.compiles import Call, Scalar, Tensor
 
 VARIED = "?"
 """What a size, a stride or an int becomes in the state once it has had two values."""
@@ -31,7 +31,7 @@ class AutomaticDynamic:
         self._sizes: dict[str, tuple[Atom, ...] | str] = {}
         self._strides: dict[str, tuple[Atom, ...] | str] = {}
         self._scalars: dict[str, str] = {}
-        self.loose: set[str] = set()
+        self.dynamic_strides: set[str] = set()
         """Tensors whose strides became symbols, their sizes having been the same each time."""
 
     def dynamic(self, call: Call) -> set[SourceDim]:
@@ -62,13 +62,13 @@ class AutomaticDynamic:
             self._sizes[source] = _join(known, tensor.size)
             self._strides[source] = _join(self._strides[source], stride)
         sizes = self._sizes[source]
-        self.loose.discard(source)
+        self.dynamic_strides.discard(source)
         if isinstance(sizes, str):
             return range(len(tensor.size))
         if VARIED in sizes:
             return [dim for dim, size in enumerate(sizes) if size == VARIED]
         if VARIED in self._strides[source]:
-            self.loose.add(source)
+            self.dynamic_strides.add(source)
         return []
 
     def _join_scalar(self, source: str, scalar: Scalar) -> bool:

@@ -1,23 +1,185 @@
-"""What the recorded calls of a frame tell of its inputs: which vary, which are pinned, which were given."""
+"""What the recorded compiles of a frame show of its inputs: which vary, which the code specializes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import permutations
 
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.dynamo.whole_numbers import whole_number
+from pgo_advisor.dynamo.sources import SourceDim, base_of, declarable, is_of_base, view_of
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic
-from pgo_advisor.replay.frames import Call, pair_of, pairs
+from pgo_advisor.replay.compiles import Call, stays_constant
+from pgo_advisor.replay.decisions import Decisions
+from pgo_advisor.replay.frames import Frame
+
+Value = int | str
 
 
-def varying_pairs(calls: Sequence[Call]) -> dict[SourceDim, int]:
-    """Pairs with several values, with how many; a tensor whose rank changes has all its dims here."""
-    values: dict[SourceDim, set[int | str]] = {}
+class Observations:
+    """What is known of one frame; each worked out once.
+
+    `seen` are dims that were symbols in the same code elsewhere, as on another rank: what the code does
+    with such a symbol is known then. `after_limit`: the frame goes on where another breaks that hit the
+    recompile limit; `after_break`: where another breaks in some of its graphs only.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        seen: Collection[SourceDim] = (),
+        *,
+        after_limit: bool = False,
+        after_break: bool = False,
+    ) -> None:
+        self.frame = frame
+        self.after_limit = after_limit
+        self.after_break = after_break
+        self.calls = [
+            call for call in frame.calls if call.tensors or call.scalars or call.structure
+        ]
+        """The compiles whose inputs are recorded."""
+        self.blind = [call for call in frame.calls if call not in self.calls]
+        """The others: of one that met the recompile limit only the reasons are."""
+        self._seen = seen
+
+    @cached_property
+    def varying(self) -> dict[SourceDim, int]:
+        """Inputs with several values, with how many; a tensor whose rank changes has all its dims here."""
+        return varying_pairs(self.calls)
+
+    @cached_property
+    def at_limit(self) -> dict[SourceDim, set[Value]]:
+        """What took another value only in calls that met the recompile limit, with these values."""
+        found: dict[SourceDim, set[Value]] = {}
+        late = (call for call in self.frame.calls if call.outcome == "limit")
+        for refusal in (refusal for call in late for refusal in call.refusals):
+            if refusal.pair in self._constant and (value := refusal.met) is not None:
+                found.setdefault(refusal.pair, set()).add(value)
+        return found
+
+    @cached_property
+    def _constant(self) -> frozenset[SourceDim]:
+        return frozenset(pair for call in self.calls for pair in call.pairs()) - set(self.varying)
+
+    @cached_property
+    def pinned(self) -> frozenset[SourceDim]:
+        """What the code specializes, whatever is declared.
+
+        That counts in a compile in which everything that varies was a symbol: against a partner that was
+        still static it proves nothing. What a compile left free is not specialized, but by a branch.
+        """
+        pinned: set[SourceDim] = set()
+        for call in self.calls:
+            if all(pair in call.symbolic or call.value(pair) is None for pair in self.varying):
+                pinned |= call.symbolic & call.pinned
+        return frozenset(pinned.difference(*(call.free for call in self.calls)))
+
+    @cached_property
+    def given(self) -> frozenset[SourceDim]:
+        """Symbols in every compile that had them, from the first on: listed, or profiled before.
+
+        A mark on the tensor of one call explains a symbol there and no more; two sizes explain those
+        after them.
+        """
+        automatic = AutomaticDynamic(())
+        always: dict[SourceDim, bool] = {}
+        unexplained: set[SourceDim] = set()
+        for call in self.calls:
+            explained = automatic.dynamic(call)
+            for pair in call.inputs():
+                if pair in call.marked or stays_constant(pair, call.value(pair)):
+                    continue
+                symbolic = pair in call.symbolic
+                always[pair] = always.get(pair, True) and symbolic
+                if symbolic and pair not in explained:
+                    unexplained.add(pair)
+        return frozenset(pair for pair in unexplained if always[pair])
+
+    @cached_property
+    def never(self) -> frozenset[SourceDim]:
+        """What automatic dynamic passed over: of parameters and buffers, and ints that stayed constants
+        although they had had two values before."""
+        return frozenset(pair for pair in self.varying if self._passed_over(pair))
+
+    def _passed_over(self, pair: SourceDim) -> bool:
+        values: set[Value] = set()
+        for call in self.calls:
+            if (value := call.value(pair)) is None:
+                continue
+            values.add(value)
+            if pair not in call.symbolic and (
+                call.tensors[pair.source].is_parameter
+                if pair.dim is not None
+                else len(values) > 1 and call.dynamic != "false"
+            ):
+                return True
+        return False
+
+    @cached_property
+    def never_symbols(self) -> frozenset[SourceDim]:
+        """What neither varied here nor was a symbol, here or in the same code elsewhere."""
+        return self._constant.difference(self._seen, *(call.symbolic for call in self.calls))
+
+    @cached_property
+    def joined_to_bases(self) -> frozenset[SourceDim]:
+        """Sizes that share a symbol with a view's base by duck sizing; declared, they have their own."""
+        return frozenset(
+            pair
+            for call in self.calls
+            for group in call.duck_groups
+            if any(map(is_of_base, group))
+            for name in group
+            if (pair := declarable(name)) and not pair.is_base
+        )
+
+    @cached_property
+    def bases(self) -> dict[SourceDim, frozenset[SourceDim]]:
+        """Dims of views with the dims of their bases that they have to equal, or, of inputs, are made from.
+
+        A view is made anew from its base: if the base's dim is static, so is the view's, whatever is
+        declared. So it is, too, where the base is an input itself: that is recorded without its name.
+        """
+        return _view_bases(self.calls)
+
+    @cached_property
+    def named(self) -> frozenset[SourceDim]:
+        """Everything by whose declaration something can change here."""
+        inputs = {pair for call in self.calls for pair in call.pairs()}
+        return frozenset(inputs).union(self.varying, self.at_limit, *self.bases.values())
+
+    @cached_property
+    def compiled_padded(self) -> dict[str, list[set[SourceDim]]]:
+        """The symbols of each compile that had a tensor with padding, by that tensor."""
+        found: dict[str, list[set[SourceDim]]] = defaultdict(list)
+        for call in self.calls:
+            for source, tensor in call.tensors.items():
+                if not tensor.is_contiguous:
+                    found[source].append(call.symbolic)
+        return found
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        return Decisions(self.calls, self.varying)
+
+    def concerns(self, pair: SourceDim) -> bool:
+        """Whether declaring it can change anything in this frame."""
+        return (
+            pair in self.varying
+            or pair in self.at_limit
+            or pair in self.joined_to_bases
+            or any(pair in bases for bases in self.bases.values())
+        )
+
+
+def varying_pairs(calls: Iterable[Call]) -> dict[SourceDim, int]:
+    """Inputs with several values, with how many; a tensor whose rank changes has all its dims here."""
+    values: dict[SourceDim, set[Value]] = {}
     ranks: dict[str, set[int]] = {}
     for call in calls:
         for source, tensor in call.tensors.items():
             ranks.setdefault(source, set()).add(len(tensor.size))
-        for pair in [*pairs(call), *(SourceDim(source, None) for source in call.scalars)]:
+        for pair in call.inputs():
             if (value := call.value(pair)) is not None:
                 values.setdefault(pair, set()).add(value)
     return {
@@ -27,143 +189,68 @@ def varying_pairs(calls: Sequence[Call]) -> dict[SourceDim, int]:
     }
 
 
-def met_at_limit(
-    calls: Sequence[Call], varying: Mapping[SourceDim, int]
-) -> dict[SourceDim, set[int | str]]:
-    """What took another value only in calls that met the recompile limit, with these values.
-
-    Of such a call just the reasons are recorded: why the graphs that there are did not take it.
-    """
-    found: dict[SourceDim, set[int | str]] = {}
-    known = {pair for call in calls for pair in pairs(call)}.difference(varying)
-    for call in calls:
-        if call.outcome == "limit":
-            for refusal in call.refusals:
-                size = whole_number(refusal.actual or "")
-                if refusal.pair in known and size is not None:
-                    value = size if refusal.pair.dim is not None else str(size)
-                    found.setdefault(refusal.pair, set()).add(value)
-    return found
+def _view_bases(calls: Sequence[Call]) -> dict[SourceDim, frozenset[SourceDim]]:
+    bases: dict[SourceDim, set[SourceDim]] = defaultdict(set)
+    for pair in _following_an_alias(calls):
+        bases[pair].add(SourceDim(base_of(pair.source), pair.dim))
+    for both in _equalities(calls):
+        for pair, other in permutations(both):
+            if other.source == base_of(pair.source):
+                bases[pair].add(other)
+    inputs = _bases_that_are_inputs(calls)
+    equal = {pair.source for pair in bases}
+    for pair in varying_pairs(calls):
+        if pair.dim is not None and pair.source in inputs.keys() - equal:
+            bases[pair] = inputs[pair.source]
+    return {pair: frozenset(found) for pair, found in bases.items()}
 
 
-def pinned_pairs(calls: Sequence[Call], varying: Mapping[SourceDim, int]) -> frozenset[SourceDim]:
-    """Pairs that the code pins, whatever is declared.
-
-    A pin counts in a compile in which everything that varies was a symbol: against a partner that
-    was still static it proves nothing. What a compile left free is not pinned, but by a branch.
-    """
-    pinned: set[SourceDim] = set()
-    free: set[SourceDim] = set()
-    for call in calls:
-        if all(pair in call.symbolic or call.value(pair) is None for pair in varying):
-            pinned |= call.symbolic & call.pinned
-        free |= call.symbolic - call.pinned
-    return frozenset(pinned - free)
-
-
-def given_pairs(calls: Sequence[Call]) -> frozenset[SourceDim]:
-    """Pairs that were symbols in every compile that had them, from the first on: listed, profiled before.
-
-    A mark on the tensor of one call explains a symbol there and no more; two sizes explain those after them.
-    """
-    automatic = AutomaticDynamic(())
-    always: dict[SourceDim, bool] = {}
-    unexplained: set[SourceDim] = set()
-    for call in calls:
-        explained = automatic.dynamic(call) | call.marked
-        for pair in [*pairs(call), *(SourceDim(source, None) for source in call.scalars)]:
-            special = pair.dim is not None and call.value(pair) in (0, 1)
-            if not special and pair not in call.marked:
-                always[pair] = always.get(pair, True) and pair in call.symbolic
-                if pair in call.symbolic and pair not in explained:
-                    unexplained.add(pair)
-    return frozenset(pair for pair in unexplained if always[pair])
-
-
-def never_automatic(
-    calls: Sequence[Call], varying: Mapping[SourceDim, int]
-) -> frozenset[SourceDim]:
-    """Pairs that automatic dynamic passed over: of parameters and buffers, and ints that stayed constants
-    although they had had two values before."""
-    never: set[SourceDim] = set()
-    seen: dict[SourceDim, set[int | str]] = {}
-    for call in calls:
-        for pair in varying:
-            value = call.value(pair)
-            if value is None:
-                continue
-            if pair.dim is not None:
-                if call.tensors[pair.source].is_parameter and pair not in call.symbolic:
-                    never.add(pair)
-            else:
-                seen.setdefault(pair, set()).add(value)
-                if len(seen[pair]) > 1 and pair not in call.symbolic and call.dynamic != "false":
-                    never.add(pair)
-    return frozenset(never)
-
-
-def joined_to_bases(calls: Sequence[Call]) -> frozenset[SourceDim]:
-    """Sizes that share a symbol with a view's base by duck sizing: declared, they have one of their own."""
-    return frozenset(
-        pair
-        for call in calls
-        for group in call.duck_groups
-        if any("._base." in name for name in group)
-        for name in group
-        if (pair := pair_of(name)) and not pair.source.endswith("._base")
-    )
-
-
-def _varies_with_an_alias(source: str, dim: int, calls: Sequence[Call]) -> bool:
-    """Whether the dim follows that of another tensor, which is recorded under another name."""
-    found: dict[str, dict[int, set[int]]] = {}
-    same = {
-        alias
-        for call in calls
-        for alias, size in call.aliases.items()
-        if source in call.tensors and call.tensors[source].size == size
-    }
-    for call in calls:
-        tensor = call.tensors.get(source)
-        for alias, size in call.aliases.items():
-            if alias in same or tensor is None or len(tensor.size) != len(size):
-                continue
-            known, follows = size[dim], tensor.size[dim]
-            if known is not None and follows is not None:
-                found.setdefault(alias, {}).setdefault(known, set()).add(follows)
-    return any(
-        len(sizes) > 1 and all(len(follows) == 1 for follows in sizes.values())
-        for sizes in found.values()
-    )
-
-
-def view_bases(calls: Sequence[Call]) -> dict[SourceDim, frozenset[SourceDim]]:
-    """Dims of views with the dims of their bases that they have to equal, or, of inputs, are made from.
-
-    A view is made anew from its base: if the base's dim is static, so is the view's, whatever is declared.
-    So it is, too, where the base is an input itself: that is recorded without its name.
-    """
-    bases: dict[SourceDim, set[SourceDim]] = {}
-    inputs: dict[str, set[SourceDim]] = {}
+def _bases_that_are_inputs(calls: Iterable[Call]) -> dict[str, set[SourceDim]]:
     """Dims of bases that are inputs of their own, by the view."""
-    aliasing = [call for call in calls if call.aliases]
-    for view in varying_pairs(aliasing):
-        if view.dim is not None and _varies_with_an_alias(view.source, view.dim, aliasing):
-            bases[view] = {SourceDim(f"{view.source}._base", view.dim)}
+    inputs: dict[str, set[SourceDim]] = defaultdict(set)
+    for left, right in _equalities(calls):
+        view = view_of(right.source)
+        # on the right stands what came first: a base after its tensor is that tensor
+        if right.is_base and left.source != view and not left.source.startswith(f"{view}."):
+            inputs[view].add(right)
+    return inputs
+
+
+def _equalities(calls: Iterable[Call]) -> Iterator[tuple[SourceDim, SourceDim]]:
+    """What the code, not duck sizing, requires to be equal."""
     for call in calls:
         for relation, duck in call.installed:
-            if not duck and (names := relation.equal_names()):
-                left, right = map(pair_of, names)
-                for pair, other in ((left, right), (right, left)):
-                    if pair and other and other.source == f"{pair.source}._base":
-                        bases.setdefault(pair, set()).add(other)
-                    elif pair and other and other is right and other.source.endswith("._base"):
-                        # on the right stands what came first: a base after its tensor is that tensor
-                        view_source = other.source.removesuffix("._base")
-                        if not pair.source.startswith(f"{view_source}."):
-                            inputs.setdefault(view_source, set()).add(other)
-    equal = {view.source for view in bases}
-    for view in varying_pairs(calls):
-        if view.dim is not None and view.source in inputs and view.source not in equal:
-            bases[view] = inputs[view.source]
-    return {pair: frozenset(found) for pair, found in bases.items()}
+            left, right = map(declarable, relation.equal_names() or ("()", "()"))
+            if left and right and not duck:
+                yield left, right
+
+
+def _following_an_alias(calls: Iterable[Call]) -> Iterator[SourceDim]:
+    """Dims that follow that of another tensor, which is recorded under another name."""
+    aliasing = [call for call in calls if call.aliases]
+    for source, dim in varying_pairs(aliasing):
+        others = _other_aliases(source, aliasing)
+        if dim is not None and any(_follows(source, dim, alias, aliasing) for alias in others):
+            yield SourceDim(source, dim)
+
+
+def _other_aliases(source: str, calls: Sequence[Call]) -> list[str]:
+    """The aliases that are never of the tensor's size, and so not the tensor itself."""
+    aliases = {alias for call in calls for alias in call.aliases}
+    return [a for a in aliases if not any(_is_the_same(source, a, call) for call in calls)]
+
+
+def _is_the_same(source: str, alias: str, call: Call) -> bool:
+    tensor = call.tensors.get(source)
+    return tensor is not None and tensor.size == call.aliases.get(alias)
+
+
+def _follows(source: str, dim: int, alias: str, calls: Iterable[Call]) -> bool:
+    """Whether the dim has one size for each of the alias', which are several."""
+    sizes: dict[int, set[int]] = defaultdict(set)
+    for call in calls:
+        if source in call.tensors and alias in call.aliases:
+            own, other = call.tensors[source].size, call.aliases[alias]
+            if len(own) == len(other) and None not in (own[dim], other[dim]):
+                sizes[other[dim]].add(own[dim])  # type: ignore[index, arg-type]
+    return len(sizes) > 1 and all(len(own) == 1 for own in sizes.values())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.frames import Call, Frame, pair_of
-from pgo_advisor.replay.guarding import Marked
+from pgo_advisor.dynamo.sources import SourceDim, declarable
+from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.declaration import Declaration
+from pgo_advisor.replay.frames import Frame
+from pgo_advisor.replay.observations import Observations
 from pgo_advisor.replay.predict import Prediction, Predictor
 from pgo_advisor.report import Range
 
@@ -22,17 +24,13 @@ class Plan:
     those of the whole job and every frame is replayed with all of them.
     """
 
+    declaration: Declaration
     pairs: tuple[SourceDim, ...]
-    by_dim: bool
-    """Whether the release can declare single dims in the list; else an entry is all dims of its source."""
+    """What is declared, in the order of the frames."""
     predictors: dict[int, Predictor]
     predictions: dict[int, Prediction]
     candidates: dict[int, tuple[SourceDim, ...]]
     """What varies in each frame and could be declared, planned or not."""
-
-    def marked(self, without: Collection[SourceDim] = ()) -> Marked:
-        """The declaration, as `Predictor.predict` takes it, less some pairs."""
-        return declaration([pair for pair in self.pairs if pair not in without], by_dim=self.by_dim)
 
     def saved_by(self, pair: SourceDim) -> tuple[Range, float]:
         """Compiles and seconds that the job would lose without this pair, the others being declared."""
@@ -48,13 +46,15 @@ class Plan:
     @cached_property
     def _alike(self) -> dict[SourceDim, object]:
         """What tells the pairs apart whose loss can differ: their values, and what guards say of them."""
-        history = {pair: hash(_history(pair, self.predictors)) for pair in self.pairs}
+        history = {
+            pair: hash(_history(pair, list(self.predictors.values()))) for pair in self.pairs
+        }
         guards: dict[SourceDim, list[object]] = defaultdict(list)
         for predictor in self.predictors.values():
-            for call in predictor.calls:
+            for call in predictor.observed.calls:
                 for relation in (*(relation for relation, _ in call.installed), *call.decisions):
                     if not relation.is_lower_bound():
-                        names = {n: pair_of(call.symbols.get(n, n)) for n in relation.names}
+                        names = {n: declarable(call.symbols.get(n, n)) for n in relation.names}
                         for pair, text in _as_each_sees_it(relation.text, names, history):
                             guards[pair].append((call.compile, text))
         return {pair: (history[pair], tuple(guards[pair])) for pair in self.pairs}
@@ -62,9 +62,9 @@ class Plan:
     def _lost_without(self, pair: SourceDim) -> tuple[Range, float]:
         saved, seconds = Range(0, 0), 0.0
         for key, predictor in self.predictors.items():
-            if predictor.concerns(pair):
+            if predictor.observed.concerns(pair):
                 with_pair = self.predictions[key]
-                without = predictor.predict(self.marked(without=[pair]))
+                without = predictor.predict(self.declaration.without([pair]))
                 gain = max(0, without.compiles.low - with_pair.compiles.low)
                 certain = with_pair.compiles.exact and without.compiles.exact
                 saved += Range(gain if certain else 0, gain)
@@ -84,15 +84,6 @@ def _as_each_sees_it(
         yield pair, seen
 
 
-def declaration(pairs: Iterable[SourceDim], *, by_dim: bool = True) -> Marked:
-    """Pairs as a function of (source, dim); `by_dim=False`: a tensor's pair stands for all its dims."""
-    declared = frozenset(pairs)
-    sources = frozenset(pair.source for pair in declared)
-    if by_dim:
-        return lambda source, dim: (source, dim) in declared
-    return lambda source, dim: source in sources
-
-
 def saved_seconds(prediction: Prediction) -> float:
     """Seconds of the recorded compiles that would find a graph instead."""
     return sum(call.seconds for graph in prediction.graphs for call in graph.calls[1:])
@@ -100,72 +91,64 @@ def saved_seconds(prediction: Prediction) -> float:
 
 def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
     """Plans for a job; `by_dim` says whether the release's list can name single dims (2.13)."""
-    seen: dict[object, set[SourceDim]] = defaultdict(set)
-    for frame in frames:
-        seen[frame.location].update(*(call.symbolic for call in frame.calls))
-    limited = {
-        (frame.log, frame.file, f"torch_dynamo_resume_in_{frame.name}_at_")
-        for frame in frames
-        if any(call.outcome == "limit" for call in frame.calls)
-    }
-    breaking: dict[int, set[int]] = defaultdict(set)
-    for frame in frames:
-        if len({frozenset(call.breaks) for call in frame.calls}) > 1:
-            breaking[frame.log].add(frame.key)
-    predictors = {
-        frame.key: Predictor(
-            frame,
-            seen[frame.location],
-            after_limit=any(
-                (frame.log, frame.file) == (log, file) and frame.name.startswith(prefix)
-                for log, file, prefix in limited
-            ),
-            after_break=(frame.called_from_compiled or not frame.caller_known)
-            and bool(breaking[frame.log] - {frame.key}),
-        )
-        for frame in frames
+    predictors = {observed.frame.key: Predictor(observed) for observed in observe(frames)}
+    candidates = {
+        key: tuple(_candidates(predictor.observed)) for key, predictor in predictors.items()
     }
     wanted: dict[SourceDim, None] = {}
-    candidates_of: dict[int, tuple[SourceDim, ...]] = {}
+    for key, predictor in predictors.items():
+        prediction = predictor.predict(Declaration.of(candidates[key]))
+        if prediction.compiles.low < len(predictor.observed.frame.calls):
+            wanted.update(dict.fromkeys(candidates[key]))
+    pairs = _prune(list(wanted), list(predictors.values()))
+    declaration = Declaration.of(pairs, by_dim=by_dim)
+    predictions = {key: predictor.predict(declaration) for key, predictor in predictors.items()}
+    return Plan(declaration, tuple(pairs), predictors, predictions, candidates)
+
+
+def observe(frames: Sequence[Frame]) -> list[Observations]:
+    """What the frames of a job show, each in the light of the others."""
+    seen: dict[object, set[SourceDim]] = defaultdict(set)
+    breaking: dict[int, set[int]] = defaultdict(set)
     for frame in frames:
-        predictor = predictors[frame.key]
-        candidates = candidates_of[frame.key] = tuple(_candidates(predictor))
-        prediction = predictor.predict(declaration(candidates))
-        if prediction.compiles.low < len(frame.calls):
-            wanted.update(dict.fromkeys(candidates))
-    pairs = _prune(list(wanted), predictors)
-    marked = declaration(pairs, by_dim=by_dim)
-    predictions = {key: predictor.predict(marked) for key, predictor in predictors.items()}
-    return Plan(tuple(pairs), by_dim, predictors, predictions, candidates_of)
+        seen[frame.location].update(*(call.symbolic for call in frame.calls))
+        if frame.breaks_at_times:
+            breaking[frame.log].add(frame.key)
+    limited = [frame for frame in frames if frame.hit_limit]
+    return [
+        Observations(
+            frame,
+            seen[frame.location],
+            after_limit=any(frame.resumes(before) for before in limited),
+            after_break=frame.may_follow_a_break and bool(breaking[frame.log] - {frame.key}),
+        )
+        for frame in frames
+    ]
 
 
-def _candidates(predictor: Predictor) -> list[SourceDim]:
-    # what shares a symbol by duck sizing gets one of its own when it is declared
-    shared = {
-        pair_of(name)
-        for call in predictor.calls
-        for relation, duck in call.installed
-        if duck
-        for name in relation.names
-    }.union(*(group for call in predictor.calls for group in call.pinned_groups))
+def _candidates(observed: Observations) -> list[SourceDim]:
+    # what is a symbol anyway gets one of its own when it is declared
+    useless = observed.pinned | (observed.given - _duck_shaped(observed))
     found = [
         pair
-        for pair in predictor.varying
-        if pair not in predictor.pinned
-        and (pair not in predictor.given or pair in shared)
-        and not pair.source.endswith("._base")
-        and _varies_at_equal_rank(pair, predictor.calls)
+        for pair in observed.varying
+        if pair not in useless and not pair.is_base and _varies_at_equal_rank(pair, observed.calls)
     ]
     return [
         *found,
-        *(
-            pair
-            for pair in predictor.at_limit
-            if pair not in predictor.pinned and not pair.source.endswith("._base")
+        *(pair for pair in observed.at_limit if pair not in observed.pinned and not pair.is_base),
+        *dict.fromkeys(
+            base for pair in found for base in sorted(observed.bases.get(pair, ()), key=str)
         ),
-        *dict.fromkeys(base for pair in found for base in predictor.bases.get(pair, ())),
-        *sorted(predictor.joined_to_bases - predictor.varying.keys(), key=str),
+        *sorted(observed.joined_to_bases - observed.varying.keys(), key=str),
     ]
+
+
+def _duck_shaped(observed: Observations) -> set[SourceDim | None]:
+    """What shared a symbol by duck sizing."""
+    names = (name for call in observed.calls for group in call.duck_groups for name in group)
+    together = (group for call in observed.calls for group in call.pinned_groups)
+    return set(map(declarable, names)).union(*together)
 
 
 def _varies_at_equal_rank(pair: SourceDim, calls: Sequence[Call]) -> bool:
@@ -180,7 +163,7 @@ def _varies_at_equal_rank(pair: SourceDim, calls: Sequence[Call]) -> bool:
     return any(len(found) > 1 for found in sizes.values())
 
 
-def _prune(pairs: list[SourceDim], predictors: dict[int, Predictor]) -> list[SourceDim]:
+def _prune(pairs: list[SourceDim], predictors: Sequence[Predictor]) -> list[SourceDim]:
     """Drops what can be left out without more predicted compiles, and without a doubt.
 
     Pairs that took the same sizes in the same calls stand or fall together: one of each such class is tried.
@@ -188,47 +171,53 @@ def _prune(pairs: list[SourceDim], predictors: dict[int, Predictor]) -> list[Sou
     classes: dict[object, list[SourceDim]] = defaultdict(list)
     for pair in pairs:
         classes[_history(pair, predictors)].append(pair)
-    kept = list(pairs)
+    kept = Declaration.of(pairs)
     for members in reversed(list(classes.values())):
-        affected = [p for p in predictors.values() if any(map(p.concerns, members))]
-        if _needed(members[:1], kept, affected):
-            continue
-        if not _needed(members, kept, affected):
-            kept = [pair for pair in kept if pair not in members]
-            continue
-        for pair in members:
-            if not _needed([pair], kept, affected):
-                kept.remove(pair)
+        affected = [p for p in predictors if any(map(p.observed.concerns, members))]
+        kept = _without_needless(members, kept, affected)
+    return [pair for pair in pairs if pair in kept]
+
+
+def _without_needless(
+    members: Sequence[SourceDim], kept: Declaration, predictors: Sequence[Predictor]
+) -> Declaration:
+    """The declaration without as many of a class as can be left out."""
+    if _needed(members[:1], kept, predictors):
+        return kept
+    if not _needed(members, kept, predictors):
+        return kept.without(members)
+    for pair in members:
+        if not _needed([pair], kept, predictors):
+            kept = kept.without([pair])
     return kept
 
 
-def _needed(
-    pairs: Sequence[SourceDim], kept: Sequence[SourceDim], predictors: Sequence[Predictor]
+def _needed(pairs: Sequence[SourceDim], kept: Declaration, predictors: Sequence[Predictor]) -> bool:
+    """Whether leaving out these pairs may cost a compile: a recorded one, or one that no record shows."""
+    without = kept.without(pairs)
+    return any(_is_needed_in(predictor, pairs, kept, without) for predictor in predictors)
+
+
+def _is_needed_in(
+    predictor: Predictor, pairs: Sequence[SourceDim], kept: Declaration, without: Declaration
 ) -> bool:
-    """Whether leaving out these pairs may cost a compile: a recorded one, or one that no record shows.
-
-    A replay that does not even give the recorded compiles proves nothing.
-    """
-    marked, without = declaration(kept), declaration([pair for pair in kept if pair not in pairs])
-    for predictor in predictors:
-        if not predictor.self_check and any(map(predictor.concerns, pairs)):
-            return True
-        before, after = predictor.predict(marked), predictor.predict(without)
-        if after.compiles.low > before.compiles.low:
-            return True
-        if any(predictor.loses(pair, after) for pair in pairs):
-            return True
-        if predictor.unites(pairs, without, after):
-            return True
-    return False
+    """A replay that does not even give the recorded compiles proves nothing."""
+    if not predictor.explained and any(map(predictor.observed.concerns, pairs)):
+        return True
+    before, after = predictor.predict(kept), predictor.predict(without)
+    return (
+        after.compiles.low > before.compiles.low
+        or any(predictor.loses(pair, after) for pair in pairs)
+        or predictor.unites(pairs, without, after)
+    )
 
 
-def _history(pair: SourceDim, predictors: dict[int, Predictor]) -> object:
+def _history(pair: SourceDim, predictors: Sequence[Predictor]) -> object:
     return (
         pair.dim is None,
         tuple(
-            (key, tuple(call.value(pair) for call in predictor.calls))
-            for key, predictor in predictors.items()
-            if predictor.concerns(pair)
+            (number, tuple(call.value(pair) for call in predictor.observed.calls))
+            for number, predictor in enumerate(predictors)
+            if predictor.observed.concerns(pair)
         ),
     )

@@ -2,136 +2,215 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import NamedTuple
 
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.frames import Call
-from pgo_advisor.replay.guarding import Marked, is_contiguous, is_marked
-
-if TYPE_CHECKING:
-    from pgo_advisor.replay.predict import Graph, Predictor
+from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.declaration import Declaration
+from pgo_advisor.replay.graphs import Graph
+from pgo_advisor.replay.observations import Observations
 
 
-def doubts(
-    replay: Predictor,
-    graphs: Sequence[Graph],
-    marked: Marked,
-    low: int,
-    *,
-    trusted: int,
-    apart: int,
-) -> Iterator[tuple[str, int | None]]:
-    """Why the replay may be off, each with how many compiles more there may be in all; None: no bound."""
-    avoided = max(0, len(replay.frame.calls) - low)
-    if not replay.self_check:
-        yield "replaying the recorded run does not give its recorded compiles", avoided
-    if trusted:
-        yield "sizes that would share a graph were never symbols together", trusted
-    if apart:
-        yield "of calls that would share a graph, one broke it and another did not", apart
-    if fixed := len(
-        {
-            (number, pair)
-            for number, graph in enumerate(graphs)
-            for call in graph.calls[1:]
-            for pair in call.symbolic
-            if graph.fixes(pair, call)
-        }
-    ):
-        yield (
-            "a recorded graph took any value of what is a constant in the one in its place, "
-            "and calls that compiled nothing are not recorded",
-            fixed,
-        )
-    if any(call.outcome == "empty" for call in replay.frame.calls) and avoided:
-        yield (
-            "a call that compiled nothing may compile once its sizes are symbols",
-            avoided + 1,
-        )
-    if any(pair in replay.varying and marked(*pair) for pair in replay.never):
-        yield "parameters, buffers or ints of modules were never symbols in this run", avoided
-    if padded := _padded_on_trust(replay.calls, graphs):
-        yield "a graph of a padded tensor may refuse a contiguous one", padded
-    if any(
-        is_marked(name, call, marked)
-        for call in replay.calls
-        for group in call.duck_groups
-        for name in group
-    ) or any(
-        marked(*pair) for call in replay.calls for group in call.pinned_groups for pair in group
-    ):
-        yield "sizes that shared a symbol by duck sizing are declared apart", avoided
-    if strange := [pair for pair in replay.never_symbols if marked(*pair)]:
-        declared = {pair.source for pair in replay.varying if marked(*pair)}
-        beside = all(pair.source in declared for pair in strange)
-        yield (
-            "a size that never varied here is declared with its source, and was never a symbol",
-            avoided if beside else None,
-        )
-    if any(call.partial for call in replay.frame.calls):
-        yield "console text names only the first input that differed, others may vary", avoided
-    if _aliases_vary(replay.calls):
-        yield "a tensor that varies is recorded under another name only", max(1, avoided)
-    if replay.after_break:
-        yield "more calls may reach it, from a graph that breaks where another one does not", None
-    if replay.after_limit:
-        yield "more calls may reach it once the function before it hits no limit", None
-    if any(call.outcome == "limit" for call in replay.frame.calls):
-        yield "after the recompile limit was hit, nothing more was recorded", None
+class DoubtKind(str, Enum):
+    """What is not known."""
+
+    not_explained = "not-explained"
+    """The replay of the recorded run does not give the recorded compiles."""
+    never_together = "never-together"
+    """Sizes that share a graph were never symbols in one compile."""
+    breaks = "breaks"
+    """Of calls that share a graph one broke it and another did not."""
+    fixed = "fixed"
+    """The graph in the place of a recorded one has a constant, or one symbol for two, that this had not."""
+    empty = "empty"
+    """A call that compiled nothing may compile once its sizes are symbols."""
+    never_automatic = "never-automatic"
+    """Parameters, buffers and ints of modules were never symbols."""
+    padded = "padded"
+    """A contiguous tensor shares a graph that was compiled for a padded one."""
+    duck_shaped = "duck-shaped"
+    """Sizes that shared a symbol are declared apart."""
+    never_varied = "never-varied"
+    """A size is declared, by its name, that never varied here and was never a symbol."""
+    console = "console"
+    """Console text names only the first input that differed."""
+    alias = "alias"
+    """A tensor that varies is recorded under another name only."""
+    after_break = "after-break"
+    """More calls may come from a function that breaks in some of its graphs only."""
+    after_limit = "after-limit"
+    """More calls may come from a function that hit the recompile limit before."""
+    limit = "limit"
+    """After the recompile limit nothing was recorded."""
 
 
-def _aliases_vary(calls: Sequence[Call]) -> bool:
-    sizes: dict[str, set[tuple[int | None, ...]]] = {}
-    for call in calls:
-        for source, size in call.aliases.items():
-            sizes.setdefault(source, set()).add(size)
-    return any(len(found) > 1 for found in sizes.values())
+class Doubt(NamedTuple):
+    """A doubt, and how many compiles more there may be for it in all; None where nothing bounds them."""
+
+    kind: DoubtKind
+    more: int | None
 
 
-def _padded_on_trust(calls: Sequence[Call], graphs: Sequence[Graph]) -> int:
-    """How many contiguous calls share a graph of a padded tensor that was never compiled as one.
+class Replayed(NamedTuple):
+    """A frame's compiles with a declaration, as the replay has them: `low` of them.
 
-    Only a compile in which the same dims were symbols shows the guards: between constants they are settled.
+    `explained`: whether the replay of the recorded run gives its compiles. `unproven` are the calls of
+    `calls_never_together`.
     """
-    shown: dict[str, list[set[SourceDim]]] = defaultdict(list)
-    for call in calls:
-        for source, tensor in call.tensors.items():
-            if not is_contiguous(tensor):
-                shown[source].append(call.symbolic)
-    return sum(
-        any(
-            source in call.tensors
-            and not is_contiguous(tensor)
-            and is_contiguous(call.tensors[source])
-            and not any(
-                {pair for pair in graph.dynamic if pair.source == source} <= symbols
-                for symbols in shown[source]
-            )
-            for source, tensor in graph.founder.tensors.items()
-        )
-        for graph in graphs
-        for call in graph.calls[1:]
-    )
+
+    observed: Observations
+    declaration: Declaration
+    graphs: Sequence[Graph]
+    low: int
+    explained: bool
+    unproven: Sequence[Call]
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        return self.observed.calls
+
+    @property
+    def avoided(self) -> int:
+        """How many of the recorded compiles would not happen."""
+        return max(0, len(self.observed.frame.calls) - self.low)
 
 
-def broken_apart(graphs: Sequence[Graph]) -> tuple[Call, ...]:
-    """Calls that share a graph though their own broke elsewhere: at a symbol, or in another branch."""
-    return tuple(
-        call for graph in graphs for call in graph.calls[1:] if call.breaks != graph.founder.breaks
-    )
+def doubts(replayed: Replayed) -> Iterator[Doubt]:
+    """Everything that makes the number of compiles uncertain."""
+    for ask in _DOUBTS:
+        if doubt := ask(replayed):
+            yield doubt
 
 
-def on_trust(replay: Predictor, graphs: Sequence[Graph]) -> tuple[Call, ...]:
+def calls_never_together(observed: Observations, graphs: Sequence[Graph]) -> list[Call]:
     """Calls that share a graph though what varies among its calls was never symbolic at once."""
-    trusted: list[Call] = []
+    found: list[Call] = []
     for graph in graphs:
         varying = {
             pair
-            for pair in replay.varying
+            for pair in observed.varying
             if len({value for call in graph.calls if (value := call.value(pair)) is not None}) > 1
         }
-        if not any(varying <= call.symbolic - call.pinned for call in graph.calls):
-            trusted += graph.calls[1:]
-    return tuple(trusted)
+        if not any(varying <= call.free for call in graph.calls):
+            found += graph.calls[1:]
+    return found
+
+
+def calls_in_doubt(graphs: Sequence[Graph], kind: str) -> list[Call]:
+    """Calls that a graph took in spite of an objection of this kind, which is not certain."""
+    return [
+        call
+        for graph in graphs
+        for call in graph.calls[1:]
+        if any(other is call and objection.kind == kind for other, objection in graph.unsure)
+    ]
+
+
+def _not_explained(replayed: Replayed) -> Doubt | None:
+    return None if replayed.explained else Doubt(DoubtKind.not_explained, replayed.avoided)
+
+
+def _never_together(replayed: Replayed) -> Doubt | None:
+    more = len(replayed.unproven)
+    return Doubt(DoubtKind.never_together, more) if more else None
+
+
+def _breaks(replayed: Replayed) -> Doubt | None:
+    more = len(calls_in_doubt(replayed.graphs, "path"))
+    return Doubt(DoubtKind.breaks, more) if more else None
+
+
+def _fixed(replayed: Replayed) -> Doubt | None:
+    fixed = {
+        (number, pair)
+        for number, graph in enumerate(replayed.graphs)
+        for call in graph.calls[1:]
+        for pair in call.symbolic
+        if graph.fixes(pair, call)
+    }
+    return Doubt(DoubtKind.fixed, len(fixed)) if fixed else None
+
+
+def _empty(replayed: Replayed) -> Doubt | None:
+    if replayed.avoided and any(call.outcome == "empty" for call in replayed.observed.frame.calls):
+        return Doubt(DoubtKind.empty, replayed.avoided + 1)
+    return None
+
+
+def _never_automatic(replayed: Replayed) -> Doubt | None:
+    if any(pair in replayed.declaration for pair in replayed.observed.never):
+        return Doubt(DoubtKind.never_automatic, replayed.avoided)
+    return None
+
+
+def _padded(replayed: Replayed) -> Doubt | None:
+    more = len(calls_in_doubt(replayed.graphs, "stride"))
+    return Doubt(DoubtKind.padded, more) if more else None
+
+
+def _duck_shaped(replayed: Replayed) -> Doubt | None:
+    declaration = replayed.declaration
+    if any(
+        any(map(declaration.names, group)) for call in replayed.calls for group in call.duck_groups
+    ) or any(
+        pair in declaration
+        for call in replayed.calls
+        for group in call.pinned_groups
+        for pair in group
+    ):
+        return Doubt(DoubtKind.duck_shaped, replayed.avoided)
+    return None
+
+
+def _never_varied(replayed: Replayed) -> Doubt | None:
+    declaration, observed = replayed.declaration, replayed.observed
+    strange = [pair for pair in observed.never_symbols if pair in declaration]
+    if not strange:
+        return None
+    declared = {pair.source for pair in observed.varying if pair in declaration}
+    beside = all(pair.source in declared for pair in strange)
+    return Doubt(DoubtKind.never_varied, replayed.avoided if beside else None)
+
+
+def _console(replayed: Replayed) -> Doubt | None:
+    if any(call.partial for call in replayed.observed.frame.calls):
+        return Doubt(DoubtKind.console, replayed.avoided)
+    return None
+
+
+def _alias(replayed: Replayed) -> Doubt | None:
+    sizes = {item for call in replayed.calls for item in call.aliases.items()}
+    if len(sizes) > len({source for source, _ in sizes}):
+        return Doubt(DoubtKind.alias, max(1, replayed.avoided))
+    return None
+
+
+def _after_break(replayed: Replayed) -> Doubt | None:
+    return Doubt(DoubtKind.after_break, None) if replayed.observed.after_break else None
+
+
+def _after_limit(replayed: Replayed) -> Doubt | None:
+    return Doubt(DoubtKind.after_limit, None) if replayed.observed.after_limit else None
+
+
+def _limit(replayed: Replayed) -> Doubt | None:
+    return Doubt(DoubtKind.limit, None) if replayed.observed.frame.hit_limit else None
+
+
+_DOUBTS: tuple[Callable[[Replayed], Doubt | None], ...] = (
+    _not_explained,
+    _never_together,
+    _breaks,
+    _fixed,
+    _empty,
+    _never_automatic,
+    _padded,
+    _duck_shaped,
+    _never_varied,
+    _console,
+    _alias,
+    _after_break,
+    _after_limit,
+    _limit,
+)

@@ -44,7 +44,7 @@ def _find(code: CodeObject) -> Iterator[Finding]:
     given = [
         pair
         for pair in code.varying
-        if any(pair in code.plan.predictors[frame.key].given for frame in code.frames)
+        if any(pair in code.plan.predictors[frame.key].observed.given for frame in code.frames)
         or any(pair in call.marked for call in code.calls)
     ]
     dynamic = [pair for pair in given if pair not in code.pinned]

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.dynamo.whole_numbers import whole_number
-from pgo_advisor.replay.frames import Call, Frame
+from pgo_advisor.dynamo.sources import SourceDim, whole_number
+from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.frames import Frame
 from pgo_advisor.replay.plan import Plan
 from pgo_advisor.report import Cause, Recompile
 
@@ -36,17 +36,17 @@ class CodeObject:
     @cached_property
     def varying(self) -> dict[SourceDim, tuple[int | str, ...]]:
         """What took several values in a frame, with these, in the order of the compiles."""
-        predictors = [self.plan.predictors[frame.key] for frame in self.frames]
+        observed = [self.plan.predictors[frame.key].observed for frame in self.frames]
         pairs = dict.fromkeys(
             pair
-            for each in predictors
+            for each in observed
             for pair in (
                 *each.varying,
                 *each.at_limit,
                 *(base for base in self.plan.pairs if _is_base(base) and each.concerns(base)),
             )
         )
-        late = [item for each in predictors for item in each.at_limit.items()]
+        late = [item for each in observed for item in each.at_limit.items()]
         return {
             pair: tuple(
                 dict.fromkeys(
@@ -68,7 +68,9 @@ class CodeObject:
 
     @cached_property
     def pinned(self) -> frozenset[SourceDim]:
-        return frozenset().union(*(self.plan.predictors[frame.key].pinned for frame in self.frames))
+        return frozenset().union(
+            *(self.plan.predictors[frame.key].observed.pinned for frame in self.frames)
+        )
 
     @cached_property
     def planned(self) -> tuple[SourceDim, ...]:

@@ -34,11 +34,10 @@ The other cause is there to stay.
 - [How compiles are predicted](../prediction.md)
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.guarding import SIZE_CAUSES
-from pgo_advisor.replay.plan import declaration
+from pgo_advisor.replay.compiles import SIZE_CAUSES
+from pgo_advisor.replay.declaration import Declaration
 from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
@@ -55,8 +54,8 @@ def _find(code: CodeObject) -> Iterator[Finding]:
     ]
     if not others or not hidden:
         return
-    fewest = _fewest(code, [*code.plan.pairs, *hidden])
-    without = _fewest(code, code.plan.pairs)
+    fewest = _fewest(code, code.plan.declaration.beside(hidden))
+    without = _fewest(code, code.plan.declaration)
     if fewest >= without:
         return
     named = ", ".join(pair.words for pair in hidden[:8])
@@ -80,9 +79,8 @@ def _other_causes(code: CodeObject) -> set[str]:
     }
 
 
-def _fewest(code: CodeObject, pairs: Iterable[SourceDim]) -> int:
+def _fewest(code: CodeObject, declared: Declaration) -> int:
     """Compiles with these declared, were sizes all that differs."""
-    declared = declaration(pairs, by_dim=code.plan.by_dim)
     return sum(code.plan.predictors[frame.key].fewest_by_sizes(declared) for frame in code.frames)
 
 

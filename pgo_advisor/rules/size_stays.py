@@ -37,8 +37,7 @@ The trace has too little to tell: run the program with the entry and see.
 from collections.abc import Iterator, Mapping
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.replay.plan import declaration
-from pgo_advisor.replay.why_separate import kept_apart
+from pgo_advisor.replay.graphs import Objection
 from pgo_advisor.report import Cause, Finding
 from pgo_advisor.rules.base import Rule, finding, sources
 from pgo_advisor.rules.code_object import CodeObject
@@ -78,11 +77,32 @@ def _apart(code: CodeObject, ids: Mapping[int, str]) -> Iterator[str]:
     """What keeps these compiles from the graph before, by the replay with all declared that varies."""
     for frame in code.frames:
         replay = code.plan.predictors[frame.key]
-        marked = declaration([*code.plan.pairs, *code.plan.candidates[frame.key]])
-        prediction = replay.predict(marked)
-        for call in replay.calls:
-            if call.compile in ids and (why := kept_apart(replay, prediction, call, marked)):
-                yield f"[{ids[call.compile]}] declared dynamic: {why}"
+        declared = code.plan.declaration.beside(code.plan.candidates[frame.key])
+        prediction = replay.predict(declared)
+        for call in frame.calls:
+            if call.compile in ids and (why := replay.why_separate(prediction, call, declared)):
+                yield f"[{ids[call.compile]}] declared dynamic: {_words(why)}"
+
+
+def _words(objection: Objection) -> str:
+    match objection.kind:
+        case "rank" | "stride":
+            return "the tensors lie in memory in another way"
+        case "size":
+            what = objection.pair.words if objection.pair else ""
+            return f"{what} is a constant there, {objection.expected} and not {objection.actual}"
+        case "guard":
+            return f"that graph requires {objection.guard}"
+        case "decision":
+            return f"a decision comes out otherwise: {objection.guard or 'another decision'}"
+        case "inputs":
+            more = ", …" if len(objection.sources) > 4 else ""
+            return f"the code reads other inputs: {', '.join(objection.sources[:4])}{more}"
+        case "path":
+            return "the code goes another way"
+        case "failed":
+            return "one of the two compiles failed"
+    return "something differs that is no size"
 
 
 RULE = Rule("PGO203", "size-stays", __doc__, causes=_SIZES, find=_find)

@@ -135,8 +135,8 @@ def _result(run: Run) -> str:
 def _other_lists(analysis: Any) -> dict[str, str]:
     frames = frames_of(analysis.tables)
     predictors = choose(frames, by_dim=True).predictors.values()
-    varying = dict.fromkeys(pair for predictor in predictors for pair in predictor.varying)
-    pinned = {pair for predictor in predictors for pair in predictor.pinned}
+    varying = dict.fromkeys(pair for predictor in predictors for pair in predictor.observed.varying)
+    pinned = {pair for predictor in predictors for pair in predictor.observed.pinned}
     candidates = [
         pair for pair in varying if pair not in pinned and not pair.source.endswith("._base")
     ]
