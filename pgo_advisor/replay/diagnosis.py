@@ -7,8 +7,9 @@ graph the recorded inputs show.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.sources import SourceDim

@@ -39,7 +39,8 @@ The code is meant to run eagerly: then say so, with `torch.compiler.disable`.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pgo_advisor.report import Finding
 from pgo_advisor.rules.base import Rule, remark

@@ -35,7 +35,8 @@ The ranks run different parts of the model (pipeline parallel).
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pgo_advisor.report import Finding, runs_in_words
 from pgo_advisor.rules.base import Rule, remark
