@@ -158,7 +158,7 @@ def damaged(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
 
 RECORD = re.compile(rb"([VIWEC]\d{4} [^\n]{1,300}?\.py:\d+\] )(\{.*)")
 LISTS = re.compile(rb"\[[^\[\]\n]{0,300}\]")
-ODD_VALUES = [
+ODD_VALUES: list[Any] = [
     None,
     True,
     -1,

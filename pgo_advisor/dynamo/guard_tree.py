@@ -11,7 +11,7 @@ import sys
 from typing import NamedTuple
 
 from pgo_advisor.dynamo import guard_text
-from pgo_advisor.dynamo.whole_numbers import whole_number
+from pgo_advisor.dynamo.sources import whole_number
 
 _LINE = re.compile(r"((?:\| )*)\+- (.*)", re.DOTALL)
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager(?:: source=|$)")

@@ -11,7 +11,7 @@ from typing import Any
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.guard_failures import Failure
-from pgo_advisor.dynamo.whole_numbers import whole_number
+from pgo_advisor.dynamo.sources import whole_number
 from pgo_advisor.ingest.console.messages import Console
 from pgo_advisor.ingest.console.numbering import PrintedFrame, printed_frames
 from pgo_advisor.ingest.console.printed import Printed
