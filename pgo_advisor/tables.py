@@ -22,6 +22,8 @@ INTS = "list of int"
 
 
 class Column(NamedTuple):
+    """A column: its pandas dtype, and what it means."""
+
     dtype: str
     meaning: str
 

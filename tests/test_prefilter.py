@@ -13,11 +13,12 @@ from conftest import Trace, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgo_advisor.ingest.rows import LogRows
 from pgo_advisor.ingest.trace import prefilter as module
 from pgo_advisor.ingest.trace.collect import read_output, read_parts
 from pgo_advisor.ingest.trace.prefilter import Prefilter, place
 from pgo_advisor.ingest.trace.records import READ_ARTIFACTS, READ_KINDS, Metrics, StackFrame
-from pgo_advisor.ingest.trace.rows import LogRows, log_rows
+from pgo_advisor.ingest.trace.rows import log_rows
 from pgo_advisor.ingest.trace.tlparse import run_tlparse
 
 KIND = re.compile(rb'\] \{"(\w+)"(?:: \{"name": "(\w+)")?')

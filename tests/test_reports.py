@@ -1,4 +1,6 @@
-"""Console text as people paste and store it. The right answers stand in expected.json, typed from the text itself.
+"""Console text as people paste and store it.
+
+The right answers stand in expected.json, typed from the text itself.
 
 The first pattern that fits a file's path has its facts:
 causes      kind, source, dim, expected, actual of every reason
@@ -48,10 +50,8 @@ def analysis(name: str) -> Analysis:
 
 
 def rows(table: Any) -> list[dict[str, Any]]:
-    return [
-        {key: None if value is None or value != value else value for key, value in row.items()}
-        for row in table.astype(object).where(table.notna(), None).to_dict("records")
-    ]
+    found: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return found
 
 
 def asked(fact: str) -> Iterator[Any]:

@@ -48,6 +48,7 @@ POSITIVE = _Positive(min=0, min_open=True, max=1_000_000)
 
 
 def tlparse_timeout(command: Command) -> Command:
+    """The option that bounds how long tlparse may take for a log."""
     return click.option(
         "--tlparse-timeout",
         "timeout",

@@ -27,7 +27,8 @@ __all__ = ["Cause", "CauseKind", "Failure", "parse_failure", "parse_failures"]
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One reason of a recompile: `against` is the compile id (`0/3`, `!1/0/3`) of the graph that
-    refused, None where the text has none; `text` is the reason as it was written."""
+    refused, None where the text has none; `text` is the reason as it was written.
+    """
 
     against: str | None
     cause: Cause

@@ -75,6 +75,8 @@ def parts_of(same: str) -> list[str]:
 
 
 class GuardTree(NamedTuple):
+    """The guards of a graph, as `dynamo_cpp_guards_str` prints them."""
+
     leaves: list[Leaf]
     tensors: list[TensorGuard]
     numbers: dict[str, int | float]

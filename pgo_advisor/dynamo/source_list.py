@@ -1,4 +1,4 @@
-"""The value of TORCH_COMPILE_DYNAMIC_SOURCES (and TORCH_COMPILE_UNBACKED_SOURCES, the same syntax).
+r"""The value of TORCH_COMPILE_DYNAMIC_SOURCES (and TORCH_COMPILE_UNBACKED_SOURCES, the same syntax).
 
 How PyTorch reads it (`get_dynamic_sources`, `_parse_source_entry` and `is_dynamic_source` in
 torch/_dynamo/variables/builder.py; read in 2.7.1, 2.8.0, 2.10.0, 2.12.0, 2.13.0 and 2.14.1; 2.15's
@@ -10,14 +10,14 @@ documentation in torch/compiler/config.py says the same as 2.13's):
 - 2.8 to 2.12: an entry that equals the name, or whose `re.match` finds it: a regular expression
   that is anchored at the start only. One that `re` cannot compile kills the program, as soon as a
   source is compared with it.
-- Since 2.13 an entry is first split by `^(.+):(\\d+)$` into pattern and dim. Asked for a dim, an
+- Since 2.13 an entry is first split by `^(.+):(\d+)$` into pattern and dim. Asked for a dim, an
   entry without one and an entry with that dim answer; asked for a source (an int), all answer.
 
 So each entry here is of one of two forms. A plain name, `L['x']`, equals one source and as a
 pattern finds none: a name that begins with `L` goes on with `[`, which `['x']`, a character class,
 is not. Everything else is a pattern of exactly one name or, folded, of exactly the names that it
-covers: what `re` would interpret is escaped, white space is `\\s` (a name holds no other than the
-space), comma and what does not print are `\\x2c` and the like, and `$` ends it.
+covers: what `re` would interpret is escaped, white space is `\s` (a name holds no other than the
+space), comma and what does not print are `\x2c` and the like, and `$` ends it.
 """
 
 from __future__ import annotations

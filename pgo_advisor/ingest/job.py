@@ -18,9 +18,9 @@ from pgo_advisor.ingest.limits import TLPARSE_TIMEOUT, Limits
 from pgo_advisor.ingest.locate.archives import Unpacker
 from pgo_advisor.ingest.locate.fetch import Fetcher, is_url
 from pgo_advisor.ingest.locate.paths import WANTED, Finder, Found, choose_job, remote
+from pgo_advisor.ingest.rows import LogRows
 from pgo_advisor.ingest.task import Read, Task
 from pgo_advisor.ingest.trace.overlap import without_recorded
-from pgo_advisor.ingest.trace.rows import LogRows
 from pgo_advisor.ingest.trace.tlparse import find_tlparse
 from pgo_advisor.ingest.workers import cores, run_tasks
 from pgo_advisor.tables import Tables

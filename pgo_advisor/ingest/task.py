@@ -19,10 +19,11 @@ from pgo_advisor.ingest.locate.paths import Finder, Found
 from pgo_advisor.ingest.pgo.mega_cache import pgo_state
 from pgo_advisor.ingest.pgo.pickles import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo.text import read_pgo_text
+from pgo_advisor.ingest.rows import LogRows
 from pgo_advisor.ingest.trace.collect import read_output, read_parts
 from pgo_advisor.ingest.trace.prefilter import Prefilter
 from pgo_advisor.ingest.trace.repair import write_repaired
-from pgo_advisor.ingest.trace.rows import LogRows, log_rows
+from pgo_advisor.ingest.trace.rows import log_rows
 from pgo_advisor.ingest.trace.tlparse import TlparseStopped, run_tlparse
 from pgo_advisor.ingest.trace.tlparse_parts import read_folders
 

@@ -129,7 +129,8 @@ def _home(source: SourceFile, callee: str, call: cst.Call) -> cst.CSTNode:
 
 def wrapper_around(source: SourceFile, call: cst.Call) -> str | None:
     """The function with the call if it hands whatever it is given to a function that it is given, as in a
-    decorator: which function that is, and whether its arguments are tensors, differs."""
+    decorator: which function that is, and whether its arguments are tensors, differs.
+    """
     around = [node for node in source.ancestors(call) if isinstance(node, cst.FunctionDef)]
     if not around:
         return None

@@ -128,4 +128,5 @@ def _before(source: SourceFile, statement: cst.CSTNode, call: cst.Call) -> list[
 
 
 def effects_in(arguments: list[cst.Arg]) -> bool:
+    """Whether evaluating one of the arguments may do more than give a value."""
     return any(has_effect(argument) for argument in arguments)

@@ -218,7 +218,8 @@ def _named(
     source: SourceFile, call: cst.Call, targets: Sequence[_Target], place: Place
 ) -> list[cst.Arg]:
     """The arguments to name, in their order: those to be marked that need it, and those before them whose
-    evaluation must not come later than theirs. Raises NoPlace if other things would."""
+    evaluation must not come later than theirs. Raises NoPlace if other things would.
+    """
     needed = {id(target.needs) for target in targets if target.needs is not None}
     fragile = {
         id(target.want.bound.argument)

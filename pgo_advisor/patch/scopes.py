@@ -112,7 +112,8 @@ def binds(source: SourceFile, name: str) -> bool:
 
 def import_torch(source: SourceFile) -> Edit:
     """`import torch` on a line of its own: before the first import from torch, else behind the first block of
-    imports, else behind the docstring."""
+    imports, else behind the docstring.
+    """
     body = source.module.body
     last: cst.CSTNode | None = None
     for statement in body:

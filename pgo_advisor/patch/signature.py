@@ -53,7 +53,8 @@ UNKNOWN = "the source of the function is not at hand"
 
 def of_torch_wrapper(file: str, name: str) -> Parameters | None:
     """PyTorch's own `inner(*args, **kwargs)` (`wrap_inline`, torch/_dynamo/external_utils.py): the module
-    that it calls is no argument."""
+    that it calls is no argument.
+    """
     if name == "inner" and _TORCH_INNER.search(file):
         return Parameters((), "args", (), "kwargs", frozenset(), False)
     return None
@@ -292,4 +293,5 @@ def has_effect(node: cst.CSTNode) -> bool:
 
 
 def names_in(node: cst.CSTNode) -> set[str]:
+    """All names that stand in it."""
     return {found.value for found in walk(node) if isinstance(found, cst.Name)}

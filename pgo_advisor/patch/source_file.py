@@ -37,6 +37,8 @@ class Edit(NamedTuple):
 
 
 class Span(NamedTuple):
+    """A piece of a text, as offsets."""
+
     start: int
     end: int
 

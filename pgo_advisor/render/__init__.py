@@ -1,0 +1,1 @@
+"""One module a format, each from the report to text."""

@@ -36,6 +36,8 @@ class CompileRow(NamedTuple):
 
 
 class Legend(NamedTuple):
+    """A color with its cause, and what that cost."""
+
     css: str
     cause: str
     compiles: int
@@ -43,6 +45,8 @@ class Legend(NamedTuple):
 
 
 class Bar(NamedTuple):
+    """A compile in the timeline; `x` and `width` in percent."""
+
     x: float
     width: float
     css: str
@@ -50,12 +54,16 @@ class Bar(NamedTuple):
 
 
 class Lane(NamedTuple):
+    """The compiles of one function or rank."""
+
     label: str
     ranks: str
     bars: list[Bar]
 
 
 class Tick(NamedTuple):
+    """A mark on the axis of time."""
+
     x: float
     label: str
 
@@ -144,6 +152,8 @@ def ticks(end: float) -> list[float]:
 
 
 class Dot(NamedTuple):
+    """A size that a compile met."""
+
     x: float
     value: int
     labelled: bool

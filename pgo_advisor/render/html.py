@@ -6,11 +6,11 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import pgo_advisor
 from pgo_advisor.render import charts
 from pgo_advisor.render.answer import answer
 from pgo_advisor.render.charts import FIRST, CompileRow
@@ -95,7 +95,7 @@ def render_html(
             one_of_each=any(len(group.logs) > 1 for group in report.processes),
             first=FIRST,
             rules=RULES,
-            version=pgo_advisor.__version__,
+            version=metadata.version("pgo-advisor"),
             caution=caution(report),
             measured_rows=table(measured)[:_MAX_MEASURED] if measured else [],
             measured_sentences=list(sentences(measured))[1:] if measured else [],

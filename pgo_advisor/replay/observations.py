@@ -99,7 +99,8 @@ class Observations:
     @cached_property
     def never(self) -> frozenset[SourceDim]:
         """What automatic dynamic passed over: of parameters and buffers, and ints that stayed constants
-        although they had had two values before."""
+        although they had had two values before.
+        """
         return frozenset(pair for pair in self.varying if self._passed_over(pair))
 
     def _passed_over(self, pair: SourceDim) -> bool:

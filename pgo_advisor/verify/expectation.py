@@ -22,6 +22,8 @@ Cause = tuple[Function, str, str | None, int | None]
 
 @dataclass(frozen=True)
 class Expectation:
+    """What the advice claims, to be held against the runs."""
+
     dynamic_sources: str
     total: Range | None
     """Compiles that are predicted with the list, in all; None if nothing is predicted."""

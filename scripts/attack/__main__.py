@@ -1,4 +1,4 @@
-"""Attacks pgo-advisor in hundreds of ways: `python scripts/attack`, or `--kind archives` for a part.
+"""Attacks pgo-advisor in hundreds of ways: `python -m scripts.attack`, or `--kind archives` for a part.
 
 An attack is held if it ends with a documented exit code and, where that tells of a bad input, with one
 sentence; within 5 s of processor time and 500 MB; without a traceback or a control character; and if no
@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from concurrent.futures import ThreadPoolExecutor
 
-from base import failure
-from kinds import KINDS
+from scripts.attack.base import failure
+from scripts.attack.kinds import KINDS
 
 
 def main() -> int:

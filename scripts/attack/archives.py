@@ -11,7 +11,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 
-from base import INPUT, Attack, recording, writes
+from scripts.attack.base import INPUT, Attack, recording, writes
 
 MANY = 200_000
 REFUSED = frozenset({INPUT})

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from base import INPUT, USAGE, Attack, recording
+from scripts.attack.base import INPUT, USAGE, Attack, recording
 
 NOTHING = frozenset({0})
 WRONG = frozenset({USAGE})

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import archives
-import files
-import profiles
-import programs
-import texts
-import traces
-from base import Attack
+from scripts.attack import archives, files, profiles, programs, texts, traces
+from scripts.attack.base import Attack
 
 KINDS: dict[str, Callable[[], Iterator[Attack]]] = {
     "archives": archives.attacks,

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 
-from base import FIXTURES, INPUT, Attack, writes
+from scripts.attack.base import FIXTURES, INPUT, Attack, writes
 
 REFUSED = frozenset({INPUT})
 PGO = b"\x80\x04\x8c\x11torch._dynamo.pgo0"

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from base import TLPARSE, Attack, recording
+from scripts.attack.base import TLPARSE, Attack, recording
 
 OWN = frozenset({7})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from base import FIXTURES, Attack, has, recording, writes
+from scripts.attack.base import FIXTURES, Attack, has, recording, writes
 
 CHARACTERS = {
     "a colour": "\x1b[31m",

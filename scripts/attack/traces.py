@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from base import Attack, recording, writes
+from scripts.attack.base import Attack, recording, writes
 
 VALUES: dict[str, Any] = {
     "null": None,

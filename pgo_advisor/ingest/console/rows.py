@@ -16,7 +16,7 @@ from pgo_advisor.ingest.console.messages import Console
 from pgo_advisor.ingest.console.numbering import PrintedFrame, printed_frames
 from pgo_advisor.ingest.console.printed import Printed
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
-from pgo_advisor.ingest.trace.rows import LogRows, Row, break_row, failure_row, named_property
+from pgo_advisor.ingest.rows import LogRows, Row, break_row, failure_row, named_property
 
 _MAX_DIMS = 64
 _SIZE = re.compile(r"\d{1,18}")

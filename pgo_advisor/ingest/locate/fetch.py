@@ -184,6 +184,7 @@ def _safe(name: str) -> str:
 
 
 def is_url(given: str | os.PathLike[str]) -> bool:
+    """Whether fsspec has to fetch it."""
     return bool(_URL.match(os.fspath(given)))
 
 

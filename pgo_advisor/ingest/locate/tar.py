@@ -67,6 +67,7 @@ class Stream:
 
 
 def is_tar(head: bytes) -> bool:
+    """Whether a file that begins so is a tar archive."""
     return head[257:262] == b"ustar"
 
 

@@ -40,6 +40,8 @@ class Attempt:
 
 @dataclass
 class Compile:
+    """The records of one compile, of all its attempts."""
+
     key: int
     frame: int
     autograd: int | None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pgo_advisor.ingest.trace.rows import LogRows, Row
+from pgo_advisor.ingest.rows import LogRows, Row
 
 
 def without_recorded(console: LogRows, traces: Iterable[tuple[int | None, LogRows]]) -> LogRows:

@@ -69,10 +69,12 @@ def place(process: int, record: int) -> int:
 
 
 def process_at(place: int) -> int:
+    """Which process a record at this place is of."""
     return place >> 32
 
 
 def record_at(place: int) -> int:
+    """The number of the record in its process's log."""
     return place & 0xFFFF_FFFF
 
 

@@ -154,7 +154,7 @@ class Metrics(msgspec.Struct):
 
 
 class Artifact(msgspec.Struct):
-    """A named payload: recompile_reasons, PGO state, a graph break's reason, …"""
+    """A named payload: recompile_reasons, PGO state, a graph break's reason, and others."""
 
     name: str = ""
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
-from pgo_advisor.dynamo.guard_failures import Failure, parse_failures
+from pgo_advisor.dynamo.guard_failures import parse_failures
 from pgo_advisor.dynamo.guard_tree import NO_GUARDS
 from pgo_advisor.dynamo.shape_guards import parse_relation
-from pgo_advisor.dynamo.sources import tensor_property
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
+from pgo_advisor.ingest.rows import LogRows, Row, break_row, failure_row, named_property
 from pgo_advisor.ingest.trace.collect import Attempt, Compile, LogRecords
 from pgo_advisor.ingest.trace.records import DescribeTensor, Metrics, decode_stack
 from pgo_advisor.ingest.trace.settings import settings_of
@@ -21,26 +19,6 @@ from pgo_advisor.ingest.trace.structure import differing_guards
 
 _MAX_HELD = 64
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
-_GRAPH_BREAK = re.compile(
-    r"Graph [Bb]reak(?: Reason)?:\s*(?:Encountered graph break when attempting to trace [^\n]*\s*)?(.*)"
-)
-_BREAK_PLACE = re.compile(r"(.*):(\d{1,18})")
-
-
-@dataclass
-class LogRows:
-    """The rows that one log gives, by table; what of it was lost, and what else is to say, in sentences.
-
-    `compile`, `frame` and `against` count from 0 within the log; `log` and `rank` are not yet in the rows.
-    """
-
-    rows: dict[str, list[dict[str, Any]]]
-    rank: int | None
-    losses: list[str]
-    notes: list[str] = field(default_factory=list)
-
-
-Row = dict[str, Any]
 
 
 def log_rows(records: LogRecords) -> LogRows:
@@ -208,17 +186,6 @@ def _specializations(attempt: Attempt, strings: Strings) -> Iterable[Row]:
             }
 
 
-def break_row(text: str) -> Row:
-    """A row of the table graph_breaks, but for its keys, from PyTorch's text."""
-    place = _BREAK_PLACE.match(text.partition(" in user code at ")[2])
-    reason = _GRAPH_BREAK.search(text, text.find("\n"))
-    return {
-        "reason": reason[1] if reason else text.partition("\n")[0],
-        "user_file": place and place[1],
-        "user_line": place and int(place[2]),
-    }
-
-
 def _pgo_entries(compile_: Compile) -> Iterable[Row]:
     for artifact, text in compile_.pgo:
         yield from ({"artifact": artifact, **row} for row in parse_pgo_text(text))
@@ -245,17 +212,6 @@ def _within(callers: list[UserFrame], compiled: set[tuple[str, str]], code: Row)
         and (caller.file, caller.function) != (code["file"], code["name"])
         for caller in callers
     )
-
-
-def named_property(name: str, symbol: str) -> Row:
-    """What a symbol stands for: columns source, kind and dim of the table symbols."""
-    if found := tensor_property(name):
-        kind, (source, dim) = found
-        return {"source": source, "kind": kind, "dim": dim}
-    for kind in ("storage_offset", "item"):
-        if (source := name.removesuffix(f".{kind}()")) != name:
-            return {"source": source, "kind": kind, "dim": None}
-    return {"source": name, "kind": "float" if symbol.startswith("zf") else "int", "dim": None}
 
 
 def _user(frame: UserFrame | None) -> Row:
@@ -366,21 +322,3 @@ def _failures(compile_: Compile, by_ids: dict[tuple[int, str], int]) -> Iterable
     for order, failure in enumerate(failures):
         against = by_ids.get((compile_.generation, failure.against or ""))
         yield failure_row(order, failure, against)
-
-
-def failure_row(order: int, failure: Failure, against: int | None) -> Row:
-    """A row of the table guard_failures, but for its keys; `against` is the key of the earlier compile."""
-    cause = failure.cause
-    return {
-        "order": order,
-        "against": against,
-        "text": failure.text,
-        "cause": cause.kind.value,
-        "source": cause.source,
-        "dim": cause.dim,
-        "expected": cause.expected,
-        "actual": cause.actual,
-        "guard": cause.guard,
-        "user_code": cause.user_line,
-        "user_location": cause.user_location,
-    }

@@ -14,8 +14,8 @@ from pgo_advisor.dynamo.guard_failures import parse_failures
 from pgo_advisor.ingest.console.printed import Printed
 from pgo_advisor.ingest.console.rows import printed_rows
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
+from pgo_advisor.ingest.rows import LogRows
 from pgo_advisor.ingest.trace.payloads import open_regular
-from pgo_advisor.ingest.trace.rows import LogRows
 
 _FOLDER = re.compile(r"(-|\d{1,9})_(\d{1,9})_(\d{1,9})_(\d{1,9})")
 _FILE = re.compile(
