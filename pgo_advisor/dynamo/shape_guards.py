@@ -153,6 +153,10 @@ class Relation(NamedTuple):
     def is_about_strides(self) -> bool:
         return any(".stride()[" in name for name in self.names)
 
+    def is_about_an_offset(self) -> bool:
+        """Whether it speaks of where in its storage a tensor begins."""
+        return any(name.endswith(".storage_offset()") for name in self.names)
+
     def is_lower_bound(self) -> bool:
         """Whether it only says that one name is at least 2 (or less), as every dynamic size is."""
         tree = self.tree

@@ -91,7 +91,7 @@ def _reason(refusal: GuardFailure, graph: Call | None, call: Call) -> Cause:
         pair and pair.source,
         pair and pair.dim,
         refusal.expected,
-        refusal.actual,
+        refusal.actual or _number_met(refusal, call),
         refusal.text,
         refusal.user_code,
         refusal.user_location,
@@ -99,9 +99,31 @@ def _reason(refusal: GuardFailure, graph: Call | None, call: Call) -> Cause:
     if graph is not None and refusal.cause in _SYMBOLIC:
         # a stride or a relation can fail since a size became 0 or 1
         for small in _zero_ones(graph, call):
-            if pair is None or small.source == pair.source:
-                return replace(seen, kind=CauseKind.zero_one, source=small.source, dim=small.dim)
+            if _may_be(small, refusal):
+                return replace(
+                    seen,
+                    kind=CauseKind.zero_one,
+                    source=small.source,
+                    dim=small.dim,
+                    expected=str(graph.value(small)),
+                    actual=str(call.value(small)),
+                )
     return seen
+
+
+def _number_met(refusal: GuardFailure, call: Call) -> str | None:
+    """An int or a float as the call had it: the guard on its value tells only the graph's."""
+    if refusal.cause not in (CauseKind.int_value, CauseKind.float_value) or call.partial:
+        return None
+    scalar = refusal.pair and call.scalars.get(refusal.pair.source)
+    return scalar.value if scalar else None
+
+
+def _may_be(small: SourceDim, refusal: GuardFailure) -> bool:
+    """Whether a guard can have failed for this size of 0 or 1: one that names another dim's size did not."""
+    if refusal.pair is None or refusal.pair == small:
+        return True
+    return small.source == refusal.pair.source and refusal.cause is not CauseKind.tensor_size
 
 
 def _zero_ones(graph: Call, call: Call) -> Iterator[SourceDim]:
@@ -128,6 +150,10 @@ def _follows(cause: Cause, causes: Iterable[Cause]) -> bool:
     here = [other for other in others if other.source == cause.source]
     if cause.kind is CauseKind.object_type:
         return _are_among({CauseKind.tensor_type}, here)
+    if cause.kind is CauseKind.aliasing:
+        # what is the same tensor as another one in some calls, and None in others
+        names = (cause.source, (cause.expected or "").removeprefix("is "))
+        return any(o.kind is CauseKind.none_value and o.source in names for o in others)
     if cause.kind is CauseKind.marking_changed and cause.source is None:
         # since 2.13 the reason does not say which tensor it was
         return _are_among({cause.kind}, others)

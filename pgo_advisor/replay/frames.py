@@ -85,7 +85,29 @@ def frames_of(tables: Tables) -> list[Frame]:
     ):
         for row in rows(table):
             add(calls[row["compile"]], row)
+    for frame in frames.values():
+        _specialize_floats(frame)
     return list(frames.values())
+
+
+def _specialize_floats(frame: Frame) -> None:
+    """Specializes the floats that were symbols while tracing and for whose value PyTorch refused a call.
+
+    AOTAutograd makes a float a constant that it cannot make a tensor of, and no record tells of it
+    (torch/fx/passes/_tensorify_python_scalars.py). In the same code it does so each time.
+    """
+    symbolic: dict[int | None, set[SourceDim]] = {
+        call.compile: call.symbolic for call in frame.calls
+    }
+    constant = {
+        refusal.pair
+        for call in frame.calls
+        for refusal in call.refusals
+        if refusal.cause is CauseKind.float_value
+        and refusal.pair in symbolic.get(refusal.against, ())
+    }
+    for call in frame.calls:
+        call.pinned |= call.symbolic & constant
 
 
 def rows(frame: pd.DataFrame) -> Iterable[Row]:

@@ -44,6 +44,9 @@ def _structure(tree: GuardTree) -> Iterable[tuple[str, str, str]]:
             yield "NONE", leaf.source, "None"
         elif leaf.kind in _NOT_NONE:
             yield "NONE", leaf.source, "not None"
+    for both in tree.aliases:
+        for source in both:
+            yield "NONE", source, "not None"
     for tensor in tree.tensors:
         yield "TENSOR_MATCH", tensor.source, tensor.same
         yield "NONE", tensor.source, "not None"

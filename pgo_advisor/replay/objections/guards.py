@@ -87,12 +87,14 @@ def _with_sizes(
 
 def _is_checked_elsewhere(each: ShapeGuard, declaration: Declaration, *, apart: bool) -> bool:
     """A guard on what is unbacked; of duck sizing on sizes that are apart now; or on how strides follow from
-    sizes, which the objection `stride` knows better: here static ones stand as numbers.
+    sizes, or on an offset of 0 or 1, which the objection `stride` knows better: here static ones stand as
+    numbers.
     """
     relation, duck = each
     return (
         (apart and duck)
         or (" == " in relation.text and relation.is_about_strides())
+        or (relation.is_about_an_offset() and relation.is_lower_bound())
         or is_about_unbacked(relation, declaration)
     )
 
