@@ -134,7 +134,8 @@ def _inputs(entries: Iterable[Mapping[str, Any]]) -> Iterable[_Input]:
 def _late_symbols(tables: Tables) -> Iterator[tuple[SourceDim, Location]]:
     """What became a symbol after the first compile of a frame that only console text tells of.
 
-    Not the dims of a tensor whose rank changed: all of them become symbols, to no avail.
+    Not what the code specializes, nor the dims of a tensor whose rank changed: all of them become symbols, to
+    no avail.
     """
     compiles = {
         row["compile"]: row for row in rows(tables.compiles) if row["recorded_by"] == "console"
@@ -142,16 +143,25 @@ def _late_symbols(tables: Tables) -> Iterator[tuple[SourceDim, Location]]:
     frame_of = {compile_: row["frame"] for compile_, row in compiles.items()}
     ranked = _of_several_ranks(tables, frame_of)
     first = dict(reversed([(frame, compile_) for compile_, frame in frame_of.items()]))
-    from_start: set[tuple[int, SourceDim]] = set()
+    useless = _specialized(tables, frame_of)
     late: dict[tuple[int, SourceDim], None] = {}
     for compile_, pair in _symbols(tables, frame_of):
         if compile_ == first[frame_of[compile_]]:
-            from_start.add((frame_of[compile_], pair))
+            useless.add((frame_of[compile_], pair))
         elif (frame_of[compile_], pair.source) not in ranked:
             late[compile_, pair] = None
     for compile_, pair in late:
-        if (frame_of[compile_], pair) not in from_start:
+        if (frame_of[compile_], pair) not in useless:
             yield pair, _location(compiles[compile_])
+
+
+def _specialized(tables: Tables, frame_of: Mapping[int, int]) -> set[tuple[int, SourceDim]]:
+    """What the code of a frame required to be a constant."""
+    return {
+        (frame_of[row["compile"]], SourceDim(row["source"], row["dim"]))
+        for row in rows(tables.specializations)
+        if row["compile"] in frame_of
+    }
 
 
 def _location(row: Mapping[str, Any]) -> Location:

@@ -69,6 +69,8 @@ def _verdict(group: CodeObject, predicted: Range, profile: Profile) -> tuple[Ver
         return Verdict.marking_helps, WhyVerdict.mark_earlier()
     if profile.pairs_of(group.frames[0].location):
         return Verdict.marking_helps, WhyVerdict.saving_unknown()
+    if CauseKind.not_in_text in causes:
+        return Verdict.marking_does_not_help, WhyVerdict.not_in_text()
     kinds = ", ".join(kind.value for kind, _ in (_not_of_size(group) or causes).most_common(3))
     return Verdict.marking_does_not_help, WhyVerdict.saves_nothing(kinds=kinds)
 

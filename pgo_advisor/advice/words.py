@@ -100,6 +100,7 @@ class WhyVerdict(Code):
     saving_unknown = (
         "inputs varied; how many compiles declaring them saves, this record does not tell"
     )
+    not_in_text = "why it was compiled again is not in the text"
     saves_nothing = "declaring sizes saves no compile ({kinds})"
 
 

@@ -47,6 +47,11 @@ class Frame:
         return any(call.outcome == "limit" for call in self.calls)
 
     @property
+    def has_unseen(self) -> bool:
+        """Whether console text implies compiles of which it tells nothing else."""
+        return any(call.outcome == "unseen" for call in self.calls)
+
+    @property
     def breaks_at_times(self) -> bool:
         """Whether its compiles broke the graph at different places."""
         return len({frozenset(call.breaks) for call in self.calls}) > 1

@@ -56,9 +56,7 @@ class Predictor:
             compiles = len(observed.frame.calls)
             return Prediction(Range(compiles, compiles), (), tuple(graphs), ())
         graphs = self.replay(declaration)
-        low = len(graphs) + sum(
-            call.outcome != "limit" or _refused_by_all(call, graphs) for call in observed.blind
-        )
+        low = max(1, len(graphs) + sum(_stays(call, graphs) for call in observed.blind))
         together = calls_never_together(observed, graphs)
         found = tuple(
             doubts(Replayed(observed, declaration, graphs, low, self.explained, together))
@@ -87,11 +85,11 @@ class Predictor:
         """Whether calls that are not recorded, since they compiled nothing, may compile as is predicted.
 
         The recorded graphs took any size of the pair, the predicted ones in their place do not. After the
-        recompile limit was hit no call is recorded at all.
+        recompile limit was hit no call is recorded at all, nor what stands outside of a piece of text.
         """
         observed = self.observed
-        limited = observed.after_limit or any(call.outcome == "limit" for call in observed.blind)
-        if pair in observed.at_limit or (pair in observed.varying and limited):
+        cut = observed.after_limit or observed.frame.hit_limit or observed.frame.has_unseen
+        if pair in observed.at_limit or (pair in observed.varying and cut):
             return True
         return any(
             graph.fixes(pair, call) and call.equal_pairs(pair) <= graph.dynamic
@@ -149,6 +147,7 @@ class Predictor:
         return (
             observed.after_limit
             or observed.after_break
+            or observed.frame.has_unseen
             or observed.frame.called_from_compiled
             or any(pair in declaration for pair in observed.named)
         )
@@ -166,6 +165,16 @@ def _takes(lookup: Lookup, asked: Sequence[Objector]) -> bool:
     graph.calls.append(call)
     graph.unsure += ((call, objection) for objection in unsure)
     return True
+
+
+def _stays(call: Call, graphs: Sequence[Graph]) -> bool:
+    """Whether a compile whose inputs are not recorded is sure to come.
+
+    What console text only implies may be one graph with all others.
+    """
+    if call.outcome == "limit":
+        return _refused_by_all(call, graphs)
+    return not call.partial or call.outcome not in ("graph", "unseen")
 
 
 def _refused_by_all(call: Call, graphs: Sequence[Graph]) -> bool:
