@@ -19,7 +19,8 @@ _TRACING = re.compile(
 )
 _SYMBOL = re.compile(
     r"\Acreate_symbol (\w{1,64}) = (\S{1,64}) for ([^\n]{1,4000}?)"
-    r"(?: (?:VR)?\[([^,\[\]]{1,40}), ([^\]]{1,40})\].*)?$"
+    r"(?: (?:VR)?\[([^,\[\]]{1,40}), ([^\]]{1,40})\].*)?$",
+    re.DOTALL,
 )
 _SIZES = re.compile(r"\Awrap_to_fake ([^\n]{1,4000}?) \(((?:\d[\d, ]{0,800})?)\) ")
 _CHANGED = re.compile(
