@@ -69,7 +69,12 @@ class Hostile(Quiet):
         return 200, {}, itertools.repeat(bytes(1 << 16))
 
     def silent(self) -> Any:
-        return 200, {}, (time.sleep(1) or b"" for _ in range(10))
+        return 200, {}, self.slowly()
+
+    def slowly(self) -> Iterator[bytes]:
+        for _ in range(10):
+            time.sleep(1)
+            yield b""
 
     def too_short(self) -> Any:
         return 200, {"Content-Length": str(len(self.log) + 1000)}, [self.log]

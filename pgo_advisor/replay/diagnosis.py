@@ -153,7 +153,7 @@ def _follows(cause: Cause, causes: Iterable[Cause]) -> bool:
     if cause.kind is CauseKind.aliasing:
         # what is the same tensor as another one in some calls, and None in others
         names = (cause.source, (cause.expected or "").removeprefix("is "))
-        return any(o.kind is CauseKind.none_value and o.source in names for o in others)
+        return _are_among({CauseKind.none_value}, [o for o in others if o.source in names])
     if cause.kind is CauseKind.marking_changed and cause.source is None:
         # since 2.13 the reason does not say which tensor it was
         return _are_among({cause.kind}, others)

@@ -10,6 +10,7 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from scripts.attack.base import INPUT, Attack, recording, writes
 
@@ -48,20 +49,33 @@ def attacks() -> Iterator[Attack]:
 
 def _bombs() -> Iterator[Attack]:
     for name, pack in PACK.items():
-        yield Attack(f"{name}: zeros", writes(lambda p=pack: p(bytes(200 << 20))), codes=REFUSED)
+        yield Attack(
+            f"{name}: zeros", writes(partial(_packed, pack, bytes(200 << 20))), codes=REFUSED
+        )
         empties = f"{name}: empty members"
-        yield Attack(empties, writes(lambda p=pack: p(b"") * MANY), codes=REFUSED)
-        yield Attack(f"{name}: nested", writes(lambda p=pack: _nested(p)), codes=REFUSED)
+        yield Attack(empties, writes(partial(_empties, pack)), codes=REFUSED)
+        yield Attack(f"{name}: nested", writes(partial(_nested, pack)), codes=REFUSED)
         packed_tar = f"{name}: a tar of empty files"
-        files = ((f"{number}", b"") for number in range(MANY))
-        yield Attack(packed_tar, writes(lambda p=pack, f=files: p(tar(f))), codes=REFUSED)
+        yield Attack(packed_tar, writes(partial(_packed_tar, pack)), codes=REFUSED)
     for number in (1, 40, 400):
-        yield Attack(f"a zip of {number} bombs", writes(lambda n=number: _zip_of_bombs(n)))
+        yield Attack(f"a zip of {number} bombs", writes(partial(_zip_of_bombs, number)))
     yield Attack("a zip whose members overlap", writes(_overlapping), codes=REFUSED)
     directories = ((f"{number}/", b"") for number in range(MANY))
     yield Attack("a tar of directories", writes(lambda: tar(directories)), codes=REFUSED)
     one_byte = [(str(number), b"x") for number in range(30_000)]
     yield Attack("a tar of small files", writes(lambda: tar(one_byte)), codes=REFUSED)
+
+
+def _packed(pack: Callable[[bytes], bytes], content: bytes) -> bytes:
+    return pack(content)
+
+
+def _empties(pack: Callable[[bytes], bytes]) -> bytes:
+    return pack(b"") * MANY
+
+
+def _packed_tar(pack: Callable[[bytes], bytes]) -> bytes:
+    return pack(tar((f"{number}", b"") for number in range(MANY)))
 
 
 def _nested(pack: Callable[[bytes], bytes]) -> bytes:
@@ -94,7 +108,7 @@ def _headers() -> Iterator[Attack]:
         for way in ("plain", "comment", "zip64"):
             yield Attack(
                 f"zip: {number} entries, {way}",
-                writes(lambda n=number, w=way: _zip_directory(n, w)),
+                writes(partial(_zip_directory, number, way)),
                 codes=REFUSED,
             )
     for field in (
@@ -106,17 +120,15 @@ def _headers() -> Iterator[Attack]:
         "hdrcharset",
     ):
         for value in ("", "x", "-1", "1,x", "9" * 30, "1" * 500_000):
-            yield Attack(
-                f"tar: pax {field}={value[:8]}", writes(lambda f=field, v=value: _pax(f, v))
-            )
+            yield Attack(f"tar: pax {field}={value[:8]}", writes(partial(_pax, field, value)))
     for kind in (tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK):
         for body in (b"1" * (1 << 20), b"1" * (8 << 20), b"5 a=\n" * 200_000, b"0 a=\n", b""):
             content = _header(kind, body) * 3 + tar([("log", recording())])
             yield Attack(f"tar: header {kind!r} of {len(body)} bytes {body[:3]!r}", writes(content))
     for digit in (b"\xff", b"\x80", b" ", b"9", b"-"):
-        content = bytearray(tar([("log", recording())]))
-        content[124:136] = digit * 12
-        yield Attack(f"tar: a size of {digit!r}", writes(bytes(content)))
+        sized = bytearray(tar([("log", recording())]))
+        sized[124:136] = digit * 12
+        yield Attack(f"tar: a size of {digit!r}", writes(bytes(sized)))
 
 
 def _zip_directory(number: int, way: str) -> bytes:
@@ -168,7 +180,7 @@ def _names() -> Iterator[Attack]:
     for type_ in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, b"S"):
         for target in ("/etc/passwd", "..", "log"):
             yield Attack(
-                f"tar: a link {type_!r} to {target}", writes(lambda t=type_, g=target: _link(t, g))
+                f"tar: a link {type_!r} to {target}", writes(partial(_link, type_, target))
             )
 
 

@@ -13,6 +13,11 @@ WRONG = frozenset({USAGE})
 REFUSED = frozenset({INPUT})
 
 
+def _gone(place: Path) -> None:
+    _place(place)
+    (place / "gone").mkdir()
+
+
 def _place(place: Path) -> None:
     (place / "log").write_bytes(recording())
     (place / "loop").symlink_to("loop")
@@ -66,7 +71,7 @@ def streams() -> Iterator[Attack]:
     for command in ("env ../log", "analyze ../log", "patch ../log", "analyze -q ../log --json a"):
         yield Attack(
             f"no working directory: {command}",
-            lambda place: (_place(place), (place / "gone").mkdir()),
+            _gone,
             f"cd gone; rmdir ../gone; pgo-advisor {command.replace('../log', '$ATTACK/place/log')};"
             " code=$?; mkdir $ATTACK/place/gone; exit $code",
         )
@@ -125,56 +130,66 @@ def options() -> Iterator[Attack]:
         yield Attack(f"a URL {url}", lambda place: None, f"pgo-advisor env '{url}'")
 
 
+def _crowd(place: Path) -> None:
+    (place / "attack").mkdir()
+    first = place / "attack" / "0"
+    first.write_bytes(b"x")
+    for number in range(1, 120_000):
+        if number % 30_000 == 0:
+            first = place / "attack" / f"n{number}"
+            first.write_bytes(b"x")
+        os.link(first, place / "attack" / str(number))
+
+
+def _deep(place: Path) -> None:
+    (place / "attack" / "/".join("d" * 500)).mkdir(parents=True)
+
+
+def _special(place: Path) -> None:
+    (place / "attack").mkdir()
+    os.mkfifo(place / "attack" / "dedicated_log_torch_trace_x.log")
+    (place / "attack" / "raw.jsonl").symlink_to("/dev/zero")
+    (place / "attack" / "self").symlink_to(".")
+    (place / "attack" / "zero.log").symlink_to("/dev/zero")
+    (place / "attack" / "log").write_bytes(recording())
+
+
+def _names(place: Path) -> None:
+    (place / "attack").mkdir()
+    for name in (
+        "\x1b]0;x\x07",
+        "\u202e",
+        "a\nb",
+        "$(touch pwned)",
+        "-rf",
+        "%s%n",
+        b"\xff\xfe",
+    ):
+        path = os.path.join(os.fsencode(place / "attack"), os.fsencode(name))
+        with open(path, "wb") as file:
+            file.write(recording() + os.fsencode(name))
+
+
+def _hole(place: Path) -> None:
+    with (place / "attack").open("wb") as file:
+        file.write(recording()[:1000])
+        file.truncate(6 << 30)
+
+
+def _beside_more(place: Path) -> None:
+    (place / "more").write_bytes(recording())
+    (place / "attack").write_bytes(b"")
+
+
 def directories() -> Iterator[Attack]:
-    def crowd(place: Path) -> None:
-        (place / "attack").mkdir()
-        first = place / "attack" / "0"
-        first.write_bytes(b"x")
-        for number in range(1, 120_000):
-            if number % 30_000 == 0:
-                first = place / "attack" / f"n{number}"
-                first.write_bytes(b"x")
-            os.link(first, place / "attack" / str(number))
-
-    def deep(place: Path) -> None:
-        (place / "attack" / "/".join("d" * 500)).mkdir(parents=True)
-
-    def special(place: Path) -> None:
-        (place / "attack").mkdir()
-        os.mkfifo(place / "attack" / "dedicated_log_torch_trace_x.log")
-        (place / "attack" / "raw.jsonl").symlink_to("/dev/zero")
-        (place / "attack" / "self").symlink_to(".")
-        (place / "attack" / "zero.log").symlink_to("/dev/zero")
-        (place / "attack" / "log").write_bytes(recording())
-
-    def names(place: Path) -> None:
-        (place / "attack").mkdir()
-        for name in (
-            "\x1b]0;x\x07",
-            "\u202e",
-            "a\nb",
-            "$(touch pwned)",
-            "-rf",
-            "%s%n",
-            b"\xff\xfe",
-        ):
-            path = os.path.join(os.fsencode(place / "attack"), os.fsencode(name))
-            with open(path, "wb") as file:
-                file.write(recording() + os.fsencode(name))
-
-    def hole(place: Path) -> None:
-        with (place / "attack").open("wb") as file:
-            file.write(recording()[:1000])
-            file.truncate(6 << 30)
-
     for what, prepare in {
-        "120,000 files": crowd,
-        "500 levels": deep,
-        "devices, pipes and circles": special,
-        "hostile names": names,
+        "120,000 files": _crowd,
+        "500 levels": _deep,
+        "devices, pipes and circles": _special,
+        "hostile names": _names,
     }.items():
         yield Attack(what, prepare)
-    yield Attack("a file with a hole of 6 GiB", hole)
+    yield Attack("a file with a hole of 6 GiB", _hole)
     changes = {
         "grows": "while true; do cat $ATTACK/place/more >> attack; done",
         "shrinks": "while true; do : > attack; cat more > attack; done",
@@ -184,7 +199,7 @@ def directories() -> Iterator[Attack]:
     for what, change in changes.items():
         yield Attack(
             f"a file that {what}",
-            lambda place: ((place / "more").write_bytes(recording()), (place / "attack").touch()),
+            _beside_more,
             f"({change}) 2>/dev/null & pgo-advisor analyze attack; code=$?; kill $!; wait 2>/dev/null;"
             " rm -f attack; touch attack; exit $code",
         )

@@ -62,8 +62,8 @@ def _growth() -> Iterator[Attack]:
     for end in (b".", b"}b.", b"K\x01R.", b")\x81.", b"}K\x01s."):
         yield Attack(f"a million tuples in each other, {end!r}", writes(deep + end), codes=REFUSED)
     for claim in (b"\x8d", b"\x95", b"\x8e"):
-        content = PGO + claim + struct.pack("<Q", 1 << 62) + b"x."
-        yield Attack(f"{claim!r} says it is long", writes(content), codes=REFUSED)
+        long = PGO + claim + struct.pack("<Q", 1 << 62) + b"x."
+        yield Attack(f"{claim!r} says it is long", writes(long), codes=REFUSED)
     yield Attack("a dict in itself", writes(PGO + b"}\x94\x8c\x01ah\x00s."), codes=REFUSED)
     yield Attack("a huge memo", writes(PGO + b"Nr\xff\xff\xff\xff0."), codes=REFUSED)
 

@@ -75,7 +75,7 @@ def directories() -> Iterator[Attack]:
             attack = place / "attack"
             (attack / "-_0_0_0").mkdir(parents=True)
             head = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "rank": 0}
-            records = [{"string_table": []}]
+            records: list[dict[str, object]] = [{"string_table": []}]
             records += [
                 {
                     "compilation_metrics": {},
@@ -115,6 +115,11 @@ def directories() -> Iterator[Attack]:
         yield Attack(what, written(names, prepare))
 
 
+def _hole(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(6 << 30)
+
+
 SOURCES = {
     "/dev/zero": None,
     "/dev/random": None,
@@ -130,7 +135,7 @@ SOURCES = {
     "deep": lambda path: path.write_text("(" * 5000 + ")" * 5000),
     "operators": lambda path: path.write_text("x = " + "-" * 50_000 + "1\n"),
     "a long line": lambda path: path.write_text("x = [" + "1, " * 500_000 + "]\n"),
-    "huge": lambda path: (path.touch(), os.truncate(path, 6 << 30)),
+    "huge": lambda path: _hole(path),
 }
 
 
