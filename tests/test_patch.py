@@ -18,6 +18,7 @@ from conftest import Trace
 from fake_torch import fake_torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.cli import main
@@ -349,8 +350,8 @@ def test_a_call_that_a_library_makes_is_none_of_the_users(tmp_path: Path) -> Non
     traced = analysis_of(path)
     frame = traced.frames[0]
     site = CallSite(str(path), 8, frame.call_sites[0].code, "/lib/site-packages/trainer.py")
-    object.__setattr__(frame, "call_sites", (site,))
-    patch = patched(traced, root=tmp_path)
+    by_library = replace(traced, frames=(replace(frame, call_sites=(site,)),))
+    patch = patched(by_library, root=tmp_path)
     assert not patch.files
     assert "trainer.py" in patch.sites[0].reasons[0]
 

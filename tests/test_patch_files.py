@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from test_patch import SHAPES, analysis_of, patched, shape
 
 from pgo_advisor.errors import OutputError
@@ -97,10 +98,10 @@ def test_a_trace_names_a_path_that_is_none_of_the_users(name: str, tmp_path: Pat
     frame_file = tmp_path / "recorded.txt"
     frame_file.write_text(TEXT)
     analysis = analysis_of(frame_file)
-    site = analysis.frames[0].call_sites[0]
-    object.__setattr__(site, "file", name)
-    object.__setattr__(analysis.frames[0], "file", name)
-    patch = patched(analysis, root=tmp_path / "root")
+    [frame] = analysis.frames
+    sites = (replace(frame.call_sites[0], file=name),)
+    named = replace(analysis, frames=(replace(frame, file=name, call_sites=sites),))
+    patch = patched(named, root=tmp_path / "root")
     assert (patch.files, patch.diff) == ((), b"")
     assert patch.sites[0].reasons[0]
 

@@ -270,7 +270,8 @@ def _firm(targets: Sequence[_Target], wants: Sequence[WantedMark]) -> set[Source
     return {
         want.advice.pair
         for want in wants
-        if want.advice.remedy is Remedy.mark_dynamic and marked.issuperset(want.advice.together)
+        if want.advice.remedy is Remedy.mark_dynamic
+        and marked.issuperset(partner.pair for partner in want.advice.together)
     }
 
 
