@@ -139,8 +139,8 @@ def test_an_int_that_the_code_pins() -> None:
     k = SourceDim("L['k']", None)
     made = frame(
         call(0, {"L['k']": 2}),
-        call(1, {"L['k']": 3}, symbolic={k}, pinned={k}),
-        call(2, {"L['k']": 4}, symbolic={k}, pinned={k}),
+        call(1, {"L['k']": 3}, symbolic={k}, specialized={k}),
+        call(2, {"L['k']": 4}, symbolic={k}, specialized={k}),
     )
     assert predicted(made, k) == Range(3, 3)
     assert choose([made], by_dim=True).pairs == ()
@@ -341,11 +341,13 @@ def test_a_size_pinned_through_the_symbol_that_it_shared_is_declared_apart() -> 
     # for row in y: pins y's size, and x's with it where both are 2
     y0 = SourceDim("L['y']", 0)
     made = frame(
-        call(0, {"L['x']": tensor(2), "L['y']": tensor(2)}, symbolic={X0, y0}, pinned={X0, y0}),
-        call(1, {"L['x']": tensor(3), "L['y']": tensor(2)}, symbolic={X0, y0}, pinned={y0}),
-        call(2, {"L['x']": tensor(3), "L['y']": tensor(4)}, symbolic={X0, y0}, pinned={y0}),
+        call(
+            0, {"L['x']": tensor(2), "L['y']": tensor(2)}, symbolic={X0, y0}, specialized={X0, y0}
+        ),
+        call(1, {"L['x']": tensor(3), "L['y']": tensor(2)}, symbolic={X0, y0}, specialized={y0}),
+        call(2, {"L['x']": tensor(3), "L['y']": tensor(4)}, symbolic={X0, y0}, specialized={y0}),
     )
-    made.calls[0].pinned_as = {"s77": {X0, y0}}
+    made.calls[0].specialized_as = {"s77": {X0, y0}}
     for made_call in made.calls:
         made_call.dynamic = "true"
     assert predicted(made) == Range(3, 3)

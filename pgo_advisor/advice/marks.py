@@ -90,7 +90,7 @@ def _weak(group: CodeObject, pair: SourceDim, constraints: Mapping[SourceDim, st
     compiles = [call for call in group.calls if pair in call.symbolic]
     if not compiles:
         return WhyRemedy.never_symbol()
-    if any(pair in call.pinned for call in compiles):
+    if any(pair in call.specialized for call in compiles):
         return WhyRemedy.pinned()
     return WhyRemedy.constrained(guard=constraints[pair]) if pair in constraints else None
 

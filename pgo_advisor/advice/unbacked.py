@@ -50,7 +50,7 @@ def _small(group: CodeObject) -> list[SourceDim]:
     small = {
         pair
         for pair, values in group.varying.items()
-        if pair.dim is not None and {0, 1}.intersection(values) and pair not in group.pinned
+        if pair.dim is not None and {0, 1}.intersection(values) and pair not in group.specialized
     }
     arguments = {pair for pair in small if not pair.is_base}
     return [] if arguments & _decided_by(group.calls) else sorted(arguments, key=str)

@@ -124,8 +124,8 @@ class Call:
     """All marks of a tensor, as (kind, dim), for those whose marks the graph guards on."""
     aliases: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     """Sizes of tensors that are recorded under another name; None for a symbol."""
-    pinned: set[SourceDim] = field(default_factory=set)
-    pinned_as: dict[str, set[SourceDim]] = field(default_factory=dict)
+    specialized: set[SourceDim] = field(default_factory=set)
+    specialized_as: dict[str, set[SourceDim]] = field(default_factory=dict)
     """What was specialized, by its symbol: several if duck sizing had given them one symbol."""
     structure: dict[tuple[str, str], str] = field(default_factory=dict)
     """Guards that are not about sizes, by (kind, source)."""
@@ -141,7 +141,7 @@ class Call:
     @property
     def free(self) -> set[SourceDim]:
         """What its graph takes any value of."""
-        return self.symbolic - self.pinned
+        return self.symbolic - self.specialized
 
     @cached_property
     def duck_groups(self) -> list[frozenset[str]]:
@@ -160,9 +160,9 @@ class Call:
         return frozenset(name for name in names if not is_base(name))
 
     @property
-    def pinned_groups(self) -> list[set[SourceDim]]:
+    def specialized_groups(self) -> list[set[SourceDim]]:
         """Dims that were specialized together since duck sizing had given them one symbol."""
-        return [pairs for pairs in self.pinned_as.values() if len(pairs) > 1]
+        return [pairs for pairs in self.specialized_as.values() if len(pairs) > 1]
 
     @property
     def guards_a_base(self) -> bool:

@@ -151,13 +151,17 @@ def _follows(cause: Cause, causes: Iterable[Cause]) -> bool:
     if cause.kind is CauseKind.object_type:
         return _are_among({CauseKind.tensor_type}, here)
     if cause.kind is CauseKind.aliasing:
-        # what is the same tensor as another one in some calls, and None in others
-        names = (cause.source, (cause.expected or "").removeprefix("is "))
-        return _are_among({CauseKind.none_value}, [o for o in others if o.source in names])
+        return _are_among({CauseKind.none_value}, _of_either(cause, others))
     if cause.kind is CauseKind.marking_changed and cause.source is None:
         # since 2.13 the reason does not say which tensor it was
         return _are_among({cause.kind}, others)
     return cause.text is None and _says_no_more(cause, others, here)
+
+
+def _of_either(aliasing: Cause, others: Iterable[Cause]) -> list[Cause]:
+    """Causes of one of two tensors that are the same in some calls: one may be None in others."""
+    names = (aliasing.source, (aliasing.expected or "").removeprefix("is "))
+    return [other for other in others if other.source in names]
 
 
 def _says_no_more(cause: Cause, others: Sequence[Cause], here: Sequence[Cause]) -> bool:

@@ -112,7 +112,7 @@ def _specialize_floats(frame: Frame) -> None:
         and refusal.pair in symbolic.get(refusal.against, ())
     }
     for call in frame.calls:
-        call.pinned |= call.symbolic & constant
+        call.specialized |= call.symbolic & constant
 
 
 def rows(frame: pd.DataFrame) -> Iterable[Row]:
@@ -191,8 +191,8 @@ def _add_symbol(call: Call, row: Row) -> None:
 
 def _add_specialization(call: Call, row: Row) -> None:
     pair = SourceDim(row["source"], row["dim"])
-    call.pinned.add(pair)
-    call.pinned_as.setdefault(row["symbol"], set()).add(pair)
+    call.specialized.add(pair)
+    call.specialized_as.setdefault(row["symbol"], set()).add(pair)
 
 
 def _add_guard(call: Call, row: Row) -> None:

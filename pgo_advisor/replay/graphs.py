@@ -52,7 +52,7 @@ class Graph:
         """Whether it fixes an input, or joins it to others, that the call's recorded graph left free."""
         return (
             pair in call.symbolic
-            and pair not in call.pinned
+            and pair not in call.specialized
             and self.compiled_for.value(pair) not in (None, 0, 1)
             and (pair not in self.dynamic or self._joins(pair, call))
         )
@@ -87,7 +87,9 @@ def compile_graph(
 ) -> Graph:
     """The graph that is compiled for a call which no other one takes; joins the call into `automatic`."""
     automatically = automatic.dynamic(call) | call.marked
-    automatically.update(pair for pair in observed.given if call.value(pair) is not None)
+    automatically.update(
+        pair for pair in observed.dynamic_from_start if call.value(pair) is not None
+    )
     declared = {pair for pair in call.pairs() if pair in declaration}
     dynamic = (automatically | declared) - _shared(call, automatically - declared)
     dynamic -= _of_static_bases(declaration, observed) - automatically
@@ -95,7 +97,7 @@ def compile_graph(
         [call],
         frozenset(
             pair
-            for pair in dynamic - observed.pinned
+            for pair in dynamic - observed.specialized
             if pair in declaration.unbacked or not stays_constant(pair, call.value(pair))
         ),
         frozenset(automatic.dynamic_strides),
@@ -105,7 +107,7 @@ def compile_graph(
 
 def _shared(call: Call, dims: set[SourceDim]) -> set[SourceDim]:
     """Those of the dims that go on sharing a symbol, and are specialized with one another."""
-    groups = (group & dims for group in call.pinned_groups)
+    groups = (group & dims for group in call.specialized_groups)
     return set().union(*(group for group in groups if len(group) > 1))
 
 

@@ -63,20 +63,20 @@ class Observations:
         return frozenset(pair for call in self.calls for pair in call.pairs()) - set(self.varying)
 
     @cached_property
-    def pinned(self) -> frozenset[SourceDim]:
+    def specialized(self) -> frozenset[SourceDim]:
         """What the code specializes, whatever is declared.
 
         That counts in a compile in which everything that varies was a symbol: against a partner that was
         still static it proves nothing. What a compile left free is not specialized, but by a branch.
         """
-        pinned: set[SourceDim] = set()
+        specialized: set[SourceDim] = set()
         for call in self.calls:
             if all(pair in call.symbolic or call.value(pair) is None for pair in self.varying):
-                pinned |= call.symbolic & call.pinned
-        return frozenset(pinned.difference(*(call.free for call in self.calls)))
+                specialized |= call.symbolic & call.specialized
+        return frozenset(specialized.difference(*(call.free for call in self.calls)))
 
     @cached_property
-    def given(self) -> frozenset[SourceDim]:
+    def dynamic_from_start(self) -> frozenset[SourceDim]:
         """Symbols in every compile that had them, from the first on: listed, or profiled before.
 
         A mark on the tensor of one call explains a symbol there and no more; two sizes explain those

@@ -128,7 +128,7 @@ def observe(frames: Sequence[Frame]) -> list[Observations]:
 
 def _candidates(observed: Observations) -> list[SourceDim]:
     # what is a symbol anyway gets one of its own when it is declared
-    useless = observed.pinned | (observed.given - _duck_shaped(observed))
+    useless = observed.specialized | (observed.dynamic_from_start - _duck_shaped(observed))
     found = [
         pair
         for pair in observed.varying
@@ -136,7 +136,11 @@ def _candidates(observed: Observations) -> list[SourceDim]:
     ]
     return [
         *found,
-        *(pair for pair in observed.at_limit if pair not in observed.pinned and not pair.is_base),
+        *(
+            pair
+            for pair in observed.at_limit
+            if pair not in observed.specialized and not pair.is_base
+        ),
         *dict.fromkeys(
             base for pair in found for base in sorted(observed.bases.get(pair, ()), key=str)
         ),
@@ -147,7 +151,7 @@ def _candidates(observed: Observations) -> list[SourceDim]:
 def _duck_shaped(observed: Observations) -> set[SourceDim | None]:
     """What shared a symbol by duck sizing."""
     names = (name for call in observed.calls for group in call.duck_groups for name in group)
-    together = (group for call in observed.calls for group in call.pinned_groups)
+    together = (group for call in observed.calls for group in call.specialized_groups)
     return set(map(declarable, names)).union(*together)
 
 

@@ -156,7 +156,7 @@ def _duck_shaped(replayed: Replayed) -> Doubt | None:
     ) or any(
         pair in declaration
         for call in replayed.calls
-        for group in call.pinned_groups
+        for group in call.specialized_groups
         for pair in group
     ):
         return Doubt(DoubtKind.duck_shaped, replayed.avoided)

@@ -41,13 +41,16 @@ from pgo_advisor.rules.code_object import CodeObject
 
 
 def _find(code: CodeObject) -> Iterator[Finding]:
-    given = [
+    from_start = [
         pair
         for pair in code.varying
-        if any(pair in code.plan.predictors[frame.key].observed.given for frame in code.frames)
+        if any(
+            pair in code.plan.predictors[frame.key].observed.dynamic_from_start
+            for frame in code.frames
+        )
         or any(pair in call.marked for call in code.calls)
     ]
-    dynamic = [pair for pair in given if pair not in code.pinned]
+    dynamic = [pair for pair in from_start if pair not in code.specialized]
     if dynamic:
         named = ", ".join(pair.words for pair in dynamic[:6])
         yield remark(

@@ -67,16 +67,18 @@ class CodeObject:
         )
 
     @cached_property
-    def pinned(self) -> frozenset[SourceDim]:
+    def specialized(self) -> frozenset[SourceDim]:
         return frozenset().union(
-            *(self.plan.predictors[frame.key].observed.pinned for frame in self.frames)
+            *(self.plan.predictors[frame.key].observed.specialized for frame in self.frames)
         )
 
     @cached_property
     def planned(self) -> tuple[SourceDim, ...]:
         """The pairs that are to be declared, vary in this code, and are not pinned by it."""
         return tuple(
-            pair for pair in self.plan.pairs if pair in self.varying and pair not in self.pinned
+            pair
+            for pair in self.plan.pairs
+            if pair in self.varying and pair not in self.specialized
         )
 
     def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Cause]]:

@@ -50,7 +50,7 @@ RULE = Rule(
     "pinned-dim",
     __doc__,
     causes=(CauseKind.tensor_size, CauseKind.int_value),
-    concerns=lambda code, cause: (cause.source, cause.dim) in code.pinned,
+    concerns=lambda code, cause: (cause.source, cause.dim) in code.specialized,
     summary=lambda code, seen: (
         f"The code turns {sources(seen)} into a constant, whatever is declared"
     ),

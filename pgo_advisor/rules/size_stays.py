@@ -68,7 +68,7 @@ def _declarable(code: CodeObject, cause: Cause) -> bool:
     """Whether it is a size or an int that a declaration could cure."""
     return (
         cause.kind in _SIZES
-        and (cause.source, cause.dim) not in code.pinned
+        and (cause.source, cause.dim) not in code.specialized
         and (cause.dim is None or not {"0", "1"} & {cause.expected, cause.actual})
     )
 

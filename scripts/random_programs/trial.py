@@ -136,9 +136,9 @@ def _other_lists(analysis: Any) -> dict[str, str]:
     frames = frames_of(analysis.tables)
     predictors = choose(frames, by_dim=True).predictors.values()
     varying = dict.fromkeys(pair for predictor in predictors for pair in predictor.observed.varying)
-    pinned = {pair for predictor in predictors for pair in predictor.observed.pinned}
+    specialized = {pair for predictor in predictors for pair in predictor.observed.specialized}
     candidates = [
-        pair for pair in varying if pair not in pinned and not pair.source.endswith("._base")
+        pair for pair in varying if pair not in specialized and not pair.source.endswith("._base")
     ]
 
     def value(pairs: list[SourceDim]) -> str:
