@@ -71,7 +71,7 @@ def _list_only(group: CodeObject, pair: SourceDim) -> WhyRemedy | None:
         return WhyRemedy.is_parameter
     if any(frame.called_from_compiled for frame in group.frames):
         return WhyRemedy.called_from_compiled
-    if pair.source.endswith("._base"):
+    if pair.is_base:
         return WhyRemedy.is_base
     source = parse(pair.source)
     if source.local_name is None:

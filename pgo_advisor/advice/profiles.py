@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgo_advisor.advice.words import Evidence, Note, Said, WhyRemedy, listed
-from pgo_advisor.dynamo.sources import SourceDim
+from pgo_advisor.dynamo.sources import SourceDim, is_base
 from pgo_advisor.replay.frames import UNKNOWN, rows
 from pgo_advisor.report import Advice, Remedy
 from pgo_advisor.tables import Tables
@@ -122,7 +122,7 @@ def _inputs(entries: Iterable[Mapping[str, Any]]) -> Iterable[_Input]:
         source = row["source"]
         if row["compile"] is not None or row["kind"] == "unusual":
             continue
-        if source.endswith("._base") or "_parameters[" in source:
+        if is_base(source) or "_parameters[" in source:
             continue
         location = (row["file"], row["line"], row["name"])
         file = row["file_hash"] or row["file"]
@@ -170,7 +170,7 @@ def _location(row: Mapping[str, Any]) -> Location:
 
 def _symbols(tables: Tables, compiles: Container[int]) -> Iterator[tuple[int, SourceDim]]:
     for row in rows(tables.symbols):
-        sized = row["kind"] in {"size", "int"} and not row["source"].endswith("._base")
+        sized = row["kind"] in {"size", "int"} and not is_base(row["source"])
         if sized and row["compile"] in compiles:
             yield row["compile"], SourceDim(row["source"], row["dim"])
 

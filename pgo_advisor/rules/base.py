@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.sources import is_of_module
 from pgo_advisor.report import Cause, Finding, Recompile
 from pgo_advisor.rules.code_object import CodeObject, brief
 
@@ -116,7 +117,7 @@ def _seen(cause: Cause) -> str:
 
 def on_module(cause: Cause) -> bool:
     """Whether it is of something on the module whose method is compiled."""
-    return (cause.source or "").startswith("L['self']")
+    return is_of_module(cause.source or "")
 
 
 def sources(seen: Iterable[Cause], most: int = 4) -> str:

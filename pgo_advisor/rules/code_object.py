@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
-from pgo_advisor.dynamo.sources import SourceDim, whole_number
+from pgo_advisor.dynamo.sources import SourceDim, is_module, whole_number
 from pgo_advisor.replay.compiles import Call
 from pgo_advisor.replay.frames import Frame
 from pgo_advisor.replay.plan import Plan
@@ -43,7 +43,7 @@ class CodeObject:
             for pair in (
                 *each.varying,
                 *each.at_limit,
-                *(base for base in self.plan.pairs if _is_base(base) and each.concerns(base)),
+                *(base for base in self.plan.pairs if base.is_base and each.concerns(base)),
             )
         )
         late = [item for each in observed for item in each.at_limit.items()]
@@ -105,20 +105,15 @@ class CodeObject:
         return sorted(limit for limit in told if limit is not None)
 
 
-def _is_base(pair: SourceDim) -> bool:
-    """Whether it is of the tensor that a view is of, which is recorded as far as its sizes were symbols."""
-    return pair.source.endswith("._base")
-
-
 def _value(call: Call, pair: SourceDim) -> int | str | None:
-    if _is_base(pair):
-        size = call.values.get(f"{pair.source}.size()[{pair.dim}]")
+    if pair.is_base:  # which is recorded as far as its sizes were symbols
+        size = call.values.get(pair.name)
         return None if size is None else int(size)
     return call.value(pair)
 
 
 def _is_of_another_class(cause: Cause) -> bool:
-    return cause.kind is CauseKind.object_type and cause.source == "L['self']"
+    return cause.kind is CauseKind.object_type and is_module(cause.source or "")
 
 
 def brief(reason: str) -> str:

@@ -137,9 +137,7 @@ def _other_lists(analysis: Any) -> dict[str, str]:
     predictors = choose(frames, by_dim=True).predictors.values()
     varying = dict.fromkeys(pair for predictor in predictors for pair in predictor.observed.varying)
     specialized = {pair for predictor in predictors for pair in predictor.observed.specialized}
-    candidates = [
-        pair for pair in varying if pair not in specialized and not pair.source.endswith("._base")
-    ]
+    candidates = [pair for pair in varying if pair not in specialized and not pair.is_base]
 
     def value(pairs: list[SourceDim]) -> str:
         return encode(pairs, analysis.release).value
