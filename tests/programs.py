@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -57,12 +58,18 @@ class Box:
             stderr=subprocess.PIPE,
             env=self.environment,
             start_new_session=True,
+            preexec_fn=_heed_interrupts,
             **options,
         )
 
     def left(self) -> list[str]:
         """What of pgo-advisor's is left in the temporary directory."""
         return [name for name in os.listdir(self.temporary) if name.startswith("pgo-advisor")]
+
+
+def _heed_interrupts() -> None:
+    """What a shell starts by `&` ignores SIGINT, and so does all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def alive(marker: str) -> list[int]:

@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -143,15 +142,14 @@ def recorded(script: str) -> Result:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_nothing(number: signal.Signals, box: Box) -> None:
     """The box looks for processes and temporary files that are left."""
-    inner = "import os, time; os.setsid(); time.sleep(600)"
+    inner = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(600)"
     code = (
         "import subprocess, sys, time\n"
         f"subprocess.Popen([sys.executable, '-c', {inner!r}])\n"
-        "print('ready', flush=True)\ntime.sleep(600)"
+        "time.sleep(600)"
     )
     child = box.start("record", "--until", "99", sys.executable, "-c", code)
     until_line(child.stdout, b"ready")
-    time.sleep(0.2)
     child.send_signal(number)
     child.communicate(timeout=60)
     assert child.returncode in (128 + number, 130)
