@@ -48,7 +48,7 @@ class Box:
             del options["stdin"]
         environment = {**self.environment, **options.pop("env", {})}
         return subprocess.run(
-            self.command(*arguments), capture_output=True, env=environment, timeout=180, **options
+            self.command(*arguments), capture_output=True, env=environment, timeout=600, **options
         )
 
     def start(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
