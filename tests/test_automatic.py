@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic, inferred_strides
-from pgo_advisor.replay.compiles import Call, Scalar, Tensor
+from pgo_advisor.replay.compiles import Compile, Scalar, Tensor
 
 
-def call(**inputs: Tensor | int) -> Call:
-    made = Call(compile=0, outcome="graph", seconds=0.0, dynamic="auto", path=None)
+def call(**inputs: Tensor | int) -> Compile:
+    made = Compile(key=0, outcome="graph", seconds=0.0, dynamic="auto", path=None)
     for name, value in inputs.items():
         if isinstance(value, Tensor):
             made.tensors[name] = value

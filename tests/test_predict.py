@@ -10,7 +10,7 @@ import pytest
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.shape_guards import parse_relation
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.compiles import Call, GuardFailure, Scalar, ShapeGuard, Tensor
+from pgo_advisor.replay.compiles import Compile, GuardFailure, Scalar, ShapeGuard, Tensor
 from pgo_advisor.replay.decisions import installed_decisions
 from pgo_advisor.replay.declaration import Declaration
 from pgo_advisor.replay.frames import Frame
@@ -39,8 +39,8 @@ def call(
     symbolic: set[SourceDim] | None = None,
     guards: tuple[str, ...] = (),
     **more: Any,
-) -> Call:
-    made = Call(number, "graph", 1.0, "auto", None, symbolic=symbolic or set())
+) -> Compile:
+    made = Compile(number, "graph", 1.0, "auto", None, symbolic=symbolic or set())
     for source, value in inputs.items():
         if isinstance(value, Tensor):
             made.tensors[source] = value
@@ -55,8 +55,8 @@ def call(
     return made
 
 
-def frame(*calls: Call) -> Frame:
-    return Frame(0, 0, None, "f", "f.py", 1, frozenset(), False, list(calls))
+def frame(*compiles: Compile) -> Frame:
+    return Frame(0, 0, None, "f", "f.py", 1, frozenset(), False, list(compiles))
 
 
 def prediction_of(made: Frame, *pairs: SourceDim) -> Prediction:
@@ -95,7 +95,7 @@ def test_sizes_zero_and_one_have_graphs_of_their_own(size: int) -> None:
 
 def test_structure_keeps_graphs_apart() -> None:
     made = two_sizes(structure={("EQUALS_MATCH", "L['mode']"): "b"})
-    made.calls[0].structure["EQUALS_MATCH", "L['mode']"] = "a"
+    made.compiles[0].structure["EQUALS_MATCH", "L['mode']"] = "a"
     assert predicted(made, X0) == Range(2, 2)
 
 
@@ -115,7 +115,7 @@ def test_a_branch_on_the_size_keeps_graphs_apart() -> None:
 
 def test_a_marked_tensor_does_not_fit_a_graph_of_an_unmarked_one() -> None:
     made = two_sizes()
-    made.calls[1].marked.add(X0)
+    made.compiles[1].marked.add(X0)
     assert predicted(made, X0).low == 2
 
 
@@ -153,7 +153,7 @@ def test_sizes_that_were_never_symbols_together_are_a_range() -> None:
         call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
         call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={y0}),
     )
-    made.calls[2].dynamic = made.calls[1].dynamic = made.calls[0].dynamic = "false"
+    made.compiles[2].dynamic = made.compiles[1].dynamic = made.compiles[0].dynamic = "false"
     prediction = prediction_of(made, X0, y0)
     assert prediction.compiles == Range(1, 3)
     assert [doubt.kind for doubt in prediction.doubts] == [DoubtKind.never_together]
@@ -161,7 +161,7 @@ def test_sizes_that_were_never_symbols_together_are_a_range() -> None:
 
 def test_the_limit_leaves_the_upper_end_open() -> None:
     made = two_sizes()
-    made.calls.append(Call(2, "limit", 0.0, "auto", None))
+    made.compiles.append(Compile(2, "limit", 0.0, "auto", None))
     assert predicted(made, X0) == Range(1, None)
 
 
@@ -187,7 +187,7 @@ def test_entries_that_save_nothing_are_left_out() -> None:
         call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={X0, SourceDim("L['y']", 0)}),
     )
     for number, mode in enumerate("aab"):
-        made.calls[number].structure["EQUALS_MATCH", "L['mode']"] = mode
+        made.compiles[number].structure["EQUALS_MATCH", "L['mode']"] = mode
     assert choose([made], by_dim=True).pairs == (X0,)
 
 
@@ -241,7 +241,7 @@ def test_a_decision_follows_from_the_guards_or_was_not_installed(
     assert bool(installed_decisions(made)) == follows
 
 
-def duck(number: int, x: int, y: int, z: int) -> Call:
+def duck(number: int, x: int, y: int, z: int) -> Compile:
     pairs = {SourceDim(f"L['{name}']", 0) for name in "xyz"}
     made = call(
         number,
@@ -288,10 +288,10 @@ def test_entries_stay_whose_absence_could_cost_calls_that_no_record_shows() -> N
         call(0, {"L['x']": tensor(4), "L['y']": tensor(7)}),
         call(1, {"L['x']": tensor(5), "L['y']": tensor(7)}, symbolic={X0}),
         call(2, {"L['x']": tensor(5), "L['y']": tensor(8)}, symbolic={X0, y0}),
-        Call(3, "limit", 0.0, "auto", None),
+        Compile(3, "limit", 0.0, "auto", None),
     )
     for number, mode in enumerate("aab"):
-        made.calls[number].structure["EQUALS_MATCH", "L['mode']"] = mode
+        made.compiles[number].structure["EQUALS_MATCH", "L['mode']"] = mode
     assert set(choose([made], by_dim=True).pairs) == {X0, y0}
 
 
@@ -303,14 +303,14 @@ def test_a_constant_in_place_of_a_symbol_is_a_range() -> None:
         call(1, {"L['x']": tensor(5)}, structure={("GLOBAL_STATE", ""): "no_grad"}),
         call(2, {"L['x']": tensor(6)}, structure={("GLOBAL_STATE", ""): "grad"}),
     )
-    for made_call, scale in zip(made.calls, ("0.5", "1.5", "0.5"), strict=True):
+    for made_call, scale in zip(made.compiles, ("0.5", "1.5", "0.5"), strict=True):
         made_call.scalars["L['scale']"] = Scalar("float", scale)
-    made.calls[1].symbolic = made.calls[2].symbolic = {X0, SourceDim("L['scale']", None)}
+    made.compiles[1].symbolic = made.compiles[2].symbolic = {X0, SourceDim("L['scale']", None)}
     assert predicted(made) == Range(3, 3)
     assert predicted(made, X0) == Range(2, 3)
 
 
-def test_a_mark_is_held_against_the_founder_only() -> None:
+def test_a_mark_is_held_against_what_it_was_compiled_for() -> None:
     # a graph of a marked tensor takes unmarked ones, and marked ones thereafter, though a recorded graph of
     # an unmarked one between them refused these
     made = frame(
@@ -318,14 +318,14 @@ def test_a_mark_is_held_against_the_founder_only() -> None:
         call(1, {"L['x']": tensor(5)}, symbolic={X0}),
         call(2, {"L['x']": tensor(6)}, symbolic={X0}, marked={X0}),
     )
-    made.calls[2].refusals = [GuardFailure(1, CauseKind.marking_changed, None)]
+    made.compiles[2].refusals = [GuardFailure(1, CauseKind.marking_changed, None)]
     assert predicted(made, X0).low == 1
 
 
 def test_a_guard_on_a_base_is_held_only_against_graphs_that_have_it() -> None:
     # x[:, :n]: the first base is static and not guarded, a later one is a symbol; a tensor that is no view
     # passes the former only
-    def view(number: int, n: int, *guards: str) -> Call:
+    def view(number: int, n: int, *guards: str) -> Compile:
         pairs = {X1} if number else set()
         inputs = {"L['x']": tensor(6, n, stride=(n + 3, 1))}
         return call(number, inputs, symbolic=pairs, guards=guards)
@@ -347,8 +347,8 @@ def test_a_size_pinned_through_the_symbol_that_it_shared_is_declared_apart() -> 
         call(1, {"L['x']": tensor(3), "L['y']": tensor(2)}, symbolic={X0, y0}, specialized={y0}),
         call(2, {"L['x']": tensor(3), "L['y']": tensor(4)}, symbolic={X0, y0}, specialized={y0}),
     )
-    made.calls[0].specialized_as = {"s77": {X0, y0}}
-    for made_call in made.calls:
+    made.compiles[0].specialized_as = {"s77": {X0, y0}}
+    for made_call in made.compiles:
         made_call.dynamic = "true"
     assert predicted(made) == Range(3, 3)
     assert predicted(made, X0).low == 2
@@ -365,8 +365,8 @@ def test_a_base_whose_size_a_symbol_tells_is_compared() -> None:
     )
     relation = parse_relation("L['x'].size()[0] == L['y']._base.size()[0]")
     assert relation is not None
-    made.calls[0].installed.append(ShapeGuard(relation, True))
-    for made_call in made.calls:
+    made.compiles[0].installed.append(ShapeGuard(relation, True))
+    for made_call in made.compiles:
         made_call.values["L['y']._base.size()[0]"] = 4
     assert predicted(made) == Range(2, 2)
     assert predicted(made, X0).low == 1
@@ -381,7 +381,7 @@ def test_a_pair_stays_that_unites_calls_if_the_others_do_not_share_as_thought() 
             for k, size in enumerate((9, 7, 8, 9))
         )
     )
-    made.calls[1].marked = made.calls[1].symbolic = {X0}
+    made.compiles[1].marked = made.compiles[1].symbolic = {X0}
     assert set(choose([made], by_dim=True).pairs) == {X0, SourceDim("L['k']", None)}
 
 
@@ -399,7 +399,7 @@ def test_a_base_that_is_an_input_itself_is_declared_by_the_view() -> None:
 
 def test_a_tensor_that_is_given_twice_has_no_base() -> None:
     made = two_sizes()
-    for made_call in made.calls:
+    for made_call in made.compiles:
         made_call.aliases["L['y']"] = made_call.tensors["L['x']"].size
     assert choose([made], by_dim=True).pairs == (X0,)
 
@@ -411,9 +411,9 @@ def test_a_refusal_tells_of_bases_whose_sizes_are_not_recorded() -> None:
     )
     relation = parse_relation("L['y']._base.size()[0] == L['x'].size()[0]")
     assert relation is not None
-    made.calls[0].installed.append(ShapeGuard(relation, False))
+    made.compiles[0].installed.append(ShapeGuard(relation, False))
     assert predicted(made, X0).low == 1
-    made.calls[1].refusals = [GuardFailure(0, CauseKind.equal_dims, X0)]
+    made.compiles[1].refusals = [GuardFailure(0, CauseKind.equal_dims, X0)]
     assert predicted(made, X0) == Range(2, 2)
 
 
@@ -433,8 +433,8 @@ def test_a_size_that_a_base_was_joined_to_is_declared_though_it_never_varies() -
     )
     relation = parse_relation("L['z'].size()[0] == L['y']._base.size()[0]")
     assert relation is not None
-    made.calls[0].installed.append(ShapeGuard(relation, True))
-    for made_call, size in zip(made.calls, (5, 8), strict=True):
+    made.compiles[0].installed.append(ShapeGuard(relation, True))
+    for made_call, size in zip(made.compiles, (5, 8), strict=True):
         made_call.values["L['y']._base.size()[0]"] = size
     assert predicted(made) == Range(2, 2)
     assert predicted(made, z0).low == 1

@@ -108,7 +108,7 @@ def _findings(groups: Iterable[CodeObject]) -> tuple[Finding, ...]:
 
 def _recorded(frames: Iterable[Frame]) -> set[tuple[str, int, str]]:
     """The code whose inputs are recorded in full."""
-    return {frame.location for frame in frames if not any(call.partial for call in frame.calls)}
+    return {frame.location for frame in frames if not any(call.partial for call in frame.compiles)}
 
 
 def _recompiles(
@@ -119,24 +119,24 @@ def _recompiles(
     found: dict[int, list[tuple[int, Recompile]]] = {}
     for frame in frames:
         taken = {
-            call.compile for graph in plan.predictions[frame.key].graphs for call in graph.calls[1:]
+            call.key for graph in plan.predictions[frame.key].graphs for call in graph.compiles[1:]
         }
         found[frame.key] = [
             (
                 position,
                 Recompile(
-                    compile=call.compile,
+                    compile=call.key,
                     log=frame.log,
-                    compile_id=told[call.compile]["compile_id"],
+                    compile_id=told[call.key]["compile_id"],
                     rank=frame.rank,
                     frame="",
                     causes=causes_of(plan.predictors[frame.key].observed, position),
-                    start=told[call.compile]["start"],
+                    start=told[call.key]["start"],
                     seconds=call.seconds,
-                    removed=call.compile in taken,
+                    removed=call.key in taken,
                 ),
             )
-            for position, call in enumerate(frame.calls)
+            for position, call in enumerate(frame.compiles)
             if position
         ]
     return found

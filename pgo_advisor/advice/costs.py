@@ -24,7 +24,7 @@ def costs(group: CodeObject, pair: SourceDim) -> Iterator[Said]:
         yield from _of_static_kernels(group, pair)
     settings = frozenset().union(*(frame.settings for frame in group.frames))
     yield from (cost() for name, cost in _SETTINGS.items() if name in settings)
-    if any(call.dynamic == "false" for call in group.calls):
+    if any(call.dynamic == "false" for call in group.compiles):
         yield Cost.static_chosen()
     if group.is_parameter(pair):
         yield Cost.parameter()

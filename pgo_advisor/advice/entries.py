@@ -42,7 +42,9 @@ def _touched(pair: SourceDim, others: Iterable[CodeObject]) -> tuple[str, ...]:
     return tuple(
         group.id
         for group in others
-        if any(pair.source in call.tensors or pair.source in call.scalars for call in group.calls)
+        if any(
+            pair.source in call.tensors or pair.source in call.scalars for call in group.compiles
+        )
     )
 
 

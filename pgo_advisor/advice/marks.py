@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pgo_advisor.advice.words import Condition, Said, WhyRemedy
 from pgo_advisor.dynamo.shape_guards import Relation
 from pgo_advisor.dynamo.sources import SourceDim, declarable, parse, python_expression
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.report import Remedy
 from pgo_advisor.rules.code_object import CodeObject
 
@@ -32,7 +32,7 @@ class Marking:
 
 def markings(group: CodeObject) -> dict[SourceDim, Marking]:
     """How each planned pair of the group is declared; members of an equality all in the same way."""
-    partners, constraints = _equal_partners(group), _constraints(group.calls)
+    partners, constraints = _equal_partners(group), _constraints(group.compiles)
     alone = {pair: _remedy(group, pair, constraints) for pair in group.planned}
     found = {}
     for pair in group.planned:
@@ -85,9 +85,9 @@ def _weak(group: CodeObject, pair: SourceDim, constraints: Mapping[SourceDim, st
     """Why mark_dynamic could raise where maybe_mark_dynamic does not; None if it does not."""
     if {0, 1}.intersection(group.varying[pair]):
         return WhyRemedy.small_size()
-    if any(call.partial for call in group.calls):
+    if any(call.partial for call in group.compiles):
         return WhyRemedy.partial()
-    compiles = [call for call in group.calls if pair in call.symbolic]
+    compiles = [call for call in group.compiles if pair in call.symbolic]
     if not compiles:
         return WhyRemedy.never_symbol()
     if any(pair in call.specialized for call in compiles):
@@ -111,24 +111,24 @@ def _statement(
 
 
 def _condition(group: CodeObject, pair: SourceDim, *, nested: bool) -> Condition | None:
-    calls = [call for call in group.calls if call.read and not call.partial]
+    compiles = [call for call in group.compiles if call.read and not call.partial]
     guards = ("NONE", pair.source), ("VALUE", pair.source)
-    kinds = {call.structure.get(guard) for call in calls for guard in guards}
+    kinds = {call.structure.get(guard) for call in compiles for guard in guards}
     if kinds & {"int", "float"}:
         return Condition.number
     if "None" in kinds:
         return Condition.none
-    return Condition.absent if nested and not _read_by_all(pair, calls) else None
+    return Condition.absent if nested and not _read_by_all(pair, compiles) else None
 
 
-def _read_by_all(pair: SourceDim, calls: Iterable[Call]) -> bool:
-    return all(pair.source in call.read for call in calls)
+def _read_by_all(pair: SourceDim, compiles: Iterable[Compile]) -> bool:
+    return all(pair.source in call.read for call in compiles)
 
 
-def _constraints(calls: Iterable[Call]) -> dict[SourceDim, str]:
+def _constraints(compiles: Iterable[Compile]) -> dict[SourceDim, str]:
     """The first guard on each symbolic pair that asks more than a lower bound or an equality of inputs."""
     found: dict[SourceDim, str] = {}
-    for call, relation in _narrowing(calls):
+    for call, relation in _narrowing(compiles):
         pairs = {declarable(name) for name in relation.names}
         if relation.equal_names() is None or None in pairs:
             for pair in pairs:
@@ -137,8 +137,8 @@ def _constraints(calls: Iterable[Call]) -> dict[SourceDim, str]:
     return found
 
 
-def _narrowing(calls: Iterable[Call]) -> Iterator[tuple[Call, Relation]]:
-    for call in calls:
+def _narrowing(compiles: Iterable[Compile]) -> Iterator[tuple[Compile, Relation]]:
+    for call in compiles:
         for relation, duck in call.installed:
             if not duck and not relation.is_lower_bound() and not relation.is_about_strides():
                 yield call, relation
@@ -162,7 +162,7 @@ def _equal_partners(group: CodeObject) -> dict[SourceDim, list[SourceDim]]:
 
 
 def _equalities(group: CodeObject) -> Iterator[tuple[SourceDim, SourceDim]]:
-    for call in group.calls:
+    for call in group.compiles:
         for relation, duck in call.installed:
             if not duck and (names := relation.equal_names()):
                 left, right = _pairs(names)

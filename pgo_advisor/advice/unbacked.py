@@ -9,7 +9,7 @@ from pgo_advisor.dynamo.releases import Capability, TorchRelease
 from pgo_advisor.dynamo.shape_guards import Relation
 from pgo_advisor.dynamo.source_list import encode
 from pgo_advisor.dynamo.sources import SourceDim, declarable
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.replay.declaration import Declaration
 from pgo_advisor.replay.plan import Plan
 from pgo_advisor.rules.code_object import CodeObject
@@ -53,21 +53,21 @@ def _small(group: CodeObject) -> list[SourceDim]:
         if pair.dim is not None and {0, 1}.intersection(values) and pair not in group.specialized
     }
     arguments = {pair for pair in small if not pair.is_base}
-    return [] if arguments & _decided_by(group.calls) else sorted(arguments, key=str)
+    return [] if arguments & _decided_by(group.compiles) else sorted(arguments, key=str)
 
 
-def _decided_by(calls: Iterable[Call]) -> set[SourceDim]:
+def _decided_by(compiles: Iterable[Compile]) -> set[SourceDim]:
     """Pairs by whose size a recorded compile decided something, be it only that it equals another."""
     return {
         pair
-        for call in calls
+        for call in compiles
         for relation in _decisions(call)
         for name in relation.names
         if (pair := declarable(call.symbols.get(name, name))) is not None
     }
 
 
-def _decisions(call: Call) -> Iterator[Relation]:
+def _decisions(call: Compile) -> Iterator[Relation]:
     for relation in (*call.decisions, *(relation for relation, _ in call.installed)):
         if not relation.is_lower_bound() and not relation.is_about_strides():
             yield relation

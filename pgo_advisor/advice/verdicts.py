@@ -29,7 +29,7 @@ def frame_reports(
     }
     found = []
     for group in groups:
-        sites = (site_of[call.compile] for call in group.calls if call.compile in site_of)
+        sites = (site_of[call.key] for call in group.compiles if call.key in site_of)
         found.append(_frame_report(group, tuple(dict.fromkeys(sites)), profile))
     return sorted(found, key=lambda frame: -frame.seconds)
 
@@ -45,8 +45,8 @@ def _frame_report(group: CodeObject, sites: tuple[CallSite, ...], profile: Profi
         file=first.file,
         line=first.line,
         ranks=tuple(dict.fromkeys(frame.rank for frame in group.frames)),
-        compiles=len(group.calls),
-        seconds=sum(call.seconds for call in group.calls),
+        compiles=len(group.compiles),
+        seconds=sum(call.seconds for call in group.compiles),
         predicted=predicted,
         unsure=tuple(dict.fromkeys(DOUBTS[doubt.kind] for p in predictions for doubt in p.doubts)),
         saved_seconds=sum(map(saved_seconds, predictions)),
@@ -58,7 +58,7 @@ def _frame_report(group: CodeObject, sites: tuple[CallSite, ...], profile: Profi
 
 
 def _verdict(group: CodeObject, predicted: Range, profile: Profile) -> tuple[Verdict, Said]:
-    compiles = len(group.calls)
+    compiles = len(group.compiles)
     if not group.recompiles:
         return Verdict.nothing_to_do, WhyVerdict.compiled_once()
     if group.planned and predicted.low < compiles:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.compiles import Call, Scalar, Tensor
+from pgo_advisor.replay.compiles import Compile, Scalar, Tensor
 
 VARIED = "?"
 """What a size, a stride or an int becomes in the state once it has had two values."""
@@ -34,7 +34,7 @@ class AutomaticDynamic:
         self.dynamic_strides: set[str] = set()
         """Tensors whose strides became symbols, their sizes having been the same each time."""
 
-    def dynamic(self, call: Call) -> set[SourceDim]:
+    def dynamic(self, call: Compile) -> set[SourceDim]:
         """Joins the call's inputs into the state; the pairs that are dynamic in its compile."""
         found = {
             SourceDim(source, dim)

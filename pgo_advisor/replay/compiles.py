@@ -100,10 +100,10 @@ class GuardFailure(NamedTuple):
 
 
 @dataclass
-class Call:
+class Compile:
     """A recorded compile, seen as the call of the function that brought it about."""
 
-    compile: int
+    key: int
     outcome: str
     seconds: float
     dynamic: str

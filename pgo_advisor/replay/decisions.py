@@ -13,33 +13,33 @@ from itertools import islice
 
 from pgo_advisor.dynamo.shape_guards import Number, Relation, parse_relation
 from pgo_advisor.dynamo.sources import SourceDim, declarable
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 
 
 class Decisions:
     """The decisions of a frame's compiles."""
 
-    def __init__(self, calls: Sequence[Call], varying: Collection[SourceDim]) -> None:
-        self._calls = calls
+    def __init__(self, compiles: Sequence[Compile], varying: Collection[SourceDim]) -> None:
+        self._compiles = compiles
         self._varying = varying
         self._installed: dict[int, list[Relation]] = {}
 
-    def of(self, call: Call) -> list[Relation]:
+    def of(self, call: Compile) -> list[Relation]:
         """What a compile decided and its graph checks, in the order of tracing."""
-        if call.compile not in self._installed:
-            self._installed[call.compile] = installed_decisions(call)
-        return self._installed[call.compile]
+        if call.key not in self._installed:
+            self._installed[call.key] = installed_decisions(call)
+        return self._installed[call.key]
 
     @cached_property
-    def deciding(self) -> list[Call]:
+    def deciding(self) -> list[Compile]:
         """The compiles with decisions on sizes, one of each kind that judges all other calls alike."""
-        kinds: dict[object, Call] = {}
-        for call in self._calls:
+        kinds: dict[object, Compile] = {}
+        for call in self._compiles:
             if call.decisions or call.installed:
                 kinds.setdefault(self._kind(call), call)
         return list(kinds.values())
 
-    def _kind(self, call: Call) -> object:
+    def _kind(self, call: Compile) -> object:
         return (
             tuple((relation.text, duck) for relation, duck in call.installed),
             tuple(decision.text for decision in self.of(call)),
@@ -47,11 +47,11 @@ class Decisions:
             frozenset(call.symbolic),
             tuple(call.value(pair) for pair in self._varying if pair not in call.symbolic),
             # reasons name the compile whose graph missed a view's base
-            call.compile if call.guards_a_base else None,
+            call.key if call.guards_a_base else None,
         )
 
 
-def installed_decisions(call: Call) -> list[Relation]:
+def installed_decisions(call: Compile) -> list[Relation]:
     """The call's decisions that follow from its graph's installed guards, in the order of tracing.
 
     That is tried on numbers: a decision that fails where all installed guards hold was never installed.

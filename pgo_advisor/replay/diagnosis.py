@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.compiles import SIZE_CAUSES, Call, GuardFailure, stays_constant
+from pgo_advisor.replay.compiles import SIZE_CAUSES, Compile, GuardFailure, stays_constant
 from pgo_advisor.replay.differences import differences
 from pgo_advisor.replay.observations import Observations
 from pgo_advisor.report import Cause
@@ -34,14 +34,12 @@ def causes_of(observed: Observations, position: int) -> tuple[Cause, ...]:
     The main cause is what keeps the call from the graph that is nearest to it. What else differs from that
     graph follows, then PyTorch's first reason, if it is another.
     """
-    call = observed.frame.calls[position]
-    earlier = observed.frame.calls[:position]
+    call = observed.frame.compiles[position]
+    earlier = observed.frame.compiles[:position]
     graph, causes = _nearest(observed, call, earlier)
     if call.refusals:
         first = call.refusals[0]
-        reason = _reason(
-            first, next((e for e in earlier if e.compile == first.against), None), call
-        )
+        reason = _reason(first, next((e for e in earlier if e.key == first.against), None), call)
         if reason.source is None or SourceDim(reason.source, reason.dim) not in graph.free:
             causes = [*causes, reason]
     if call.outcome == "limit":
@@ -66,13 +64,13 @@ class _Rank(NamedTuple):
 
 
 def _nearest(
-    observed: Observations, call: Call, earlier: Iterable[Call]
-) -> tuple[Call, list[Cause]]:
+    observed: Observations, call: Compile, earlier: Iterable[Compile]
+) -> tuple[Compile, list[Cause]]:
     """The compile whose graph is nearest to the call, with what keeps the call from it."""
     reasons = {refusal.against: refusal for refusal in reversed(call.refusals)}
-    found: list[tuple[_Rank, Call, list[Cause]]] = []
+    found: list[tuple[_Rank, Compile, list[Cause]]] = []
     for age, graph in enumerate(reversed([*earlier])):
-        refusal = reasons.get(graph.compile)
+        refusal = reasons.get(graph.key)
         causes = [] if refusal is None else [_reason(refusal, graph, call)]
         causes += differences(observed, graph, call)
         kinds = {cause.kind for cause in causes}
@@ -84,7 +82,7 @@ def _nearest(
     return graph, causes
 
 
-def _reason(refusal: GuardFailure, graph: Call | None, call: Call) -> Cause:
+def _reason(refusal: GuardFailure, graph: Compile | None, call: Compile) -> Cause:
     pair = refusal.pair
     seen = Cause(
         refusal.cause,
@@ -111,7 +109,7 @@ def _reason(refusal: GuardFailure, graph: Call | None, call: Call) -> Cause:
     return seen
 
 
-def _number_met(refusal: GuardFailure, call: Call) -> str | None:
+def _number_met(refusal: GuardFailure, call: Compile) -> str | None:
     """An int or a float as the call had it: the guard on its value tells only the graph's."""
     if refusal.cause not in (CauseKind.int_value, CauseKind.float_value) or call.partial:
         return None
@@ -126,7 +124,7 @@ def _may_be(small: SourceDim, refusal: GuardFailure) -> bool:
     return small.source == refusal.pair.source and refusal.cause is not CauseKind.tensor_size
 
 
-def _zero_ones(graph: Call, call: Call) -> Iterator[SourceDim]:
+def _zero_ones(graph: Compile, call: Compile) -> Iterator[SourceDim]:
     for pair in sorted(graph.free, key=str):
         if stays_constant(pair, call.value(pair)) and not stays_constant(pair, graph.value(pair)):
             yield pair

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.guard_tree import parts_of
 from pgo_advisor.dynamo.sources import is_base
-from pgo_advisor.replay.compiles import Call, Tensor
+from pgo_advisor.replay.compiles import Compile, Tensor
 from pgo_advisor.replay.declaration import NOTHING
 from pgo_advisor.replay.graphs import Lookup, Objection, recorded_graph
 from pgo_advisor.replay.objections.sizes import rank, size
@@ -40,7 +40,7 @@ _TENSOR_PARTS = (
 )
 
 
-def differences(observed: Observations, before: Call, call: Call) -> Iterator[Cause]:
+def differences(observed: Observations, before: Compile, call: Compile) -> Iterator[Cause]:
     """What differs between a graph's inputs and a call's that the graph does not take.
 
     Input by input, then marks, then other guards.
@@ -79,7 +79,7 @@ def _seen(kind: CauseKind, objection: Objection) -> Cause:
     return Cause(kind, source, dim, str(objection.expected), str(objection.actual))
 
 
-def _strides(before: Call, call: Call) -> Iterator[Cause]:
+def _strides(before: Compile, call: Compile) -> Iterator[Cause]:
     """Tensors of the same size that lie in memory in another way."""
     for source, tensor in call.tensors.items():
         known = before.tensors.get(source)

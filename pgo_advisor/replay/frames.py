@@ -12,7 +12,7 @@ import pandas as pd
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.shape_guards import parse_relation
 from pgo_advisor.dynamo.sources import SourceDim, is_of_base, whole_number
-from pgo_advisor.replay.compiles import Call, GuardFailure, Scalar, ShapeGuard, Tensor
+from pgo_advisor.replay.compiles import Compile, GuardFailure, Scalar, ShapeGuard, Tensor
 from pgo_advisor.tables import Tables
 
 UNKNOWN = "<unknown>"
@@ -33,7 +33,7 @@ class Frame:
     line: int
     settings: frozenset[str]
     called_from_compiled: bool
-    calls: list[Call]
+    compiles: list[Compile]
     caller_known: bool = False
     """Whether the user's statement that called it is; of what compiled code calls, it may not be."""
 
@@ -44,17 +44,17 @@ class Frame:
 
     @property
     def hit_limit(self) -> bool:
-        return any(call.outcome == "limit" for call in self.calls)
+        return any(call.outcome == "limit" for call in self.compiles)
 
     @property
     def has_unseen(self) -> bool:
         """Whether console text implies compiles of which it tells nothing else."""
-        return any(call.outcome == "unseen" for call in self.calls)
+        return any(call.outcome == "unseen" for call in self.compiles)
 
     @property
     def breaks_at_times(self) -> bool:
         """Whether its compiles broke the graph at different places."""
-        return len({frozenset(call.breaks) for call in self.calls}) > 1
+        return len({frozenset(call.breaks) for call in self.compiles}) > 1
 
     @property
     def may_follow_a_break(self) -> bool:
@@ -70,14 +70,14 @@ class Frame:
 
 def frames_of(tables: Tables) -> list[Frame]:
     """The frames of all logs, in the order of their first compile."""
-    calls: dict[int, Call] = {}
+    compiles: dict[int, Compile] = {}
     frames: dict[int, Frame] = {}
     for row in rows(tables.compiles):
-        call = calls[row["compile"]] = _compile(row)
+        call = compiles[row["compile"]] = _compile(row)
         if row["frame"] not in frames:
             frames[row["frame"]] = _frame(row)
         frame = frames[row["frame"]]
-        frame.calls.append(call)
+        frame.compiles.append(call)
         frame.caller_known = frame.caller_known or row["call_file"] is not None
     for table, add in (
         (tables.inputs, _add_input),
@@ -89,7 +89,7 @@ def frames_of(tables: Tables) -> list[Frame]:
         (tables.graph_breaks, _add_break),
     ):
         for row in rows(table):
-            add(calls[row["compile"]], row)
+            add(compiles[row["compile"]], row)
     for frame in frames.values():
         _specialize_floats(frame)
     return list(frames.values())
@@ -102,16 +102,16 @@ def _specialize_floats(frame: Frame) -> None:
     (torch/fx/passes/_tensorify_python_scalars.py). In the same code it does so each time.
     """
     symbolic: dict[int | None, set[SourceDim]] = {
-        call.compile: call.symbolic for call in frame.calls
+        call.key: call.symbolic for call in frame.compiles
     }
     constant = {
         refusal.pair
-        for call in frame.calls
+        for call in frame.compiles
         for refusal in call.refusals
         if refusal.cause is CauseKind.float_value
         and refusal.pair in symbolic.get(refusal.against, ())
     }
-    for call in frame.calls:
+    for call in frame.compiles:
         call.specialized |= call.symbolic & constant
 
 
@@ -123,10 +123,10 @@ def rows(frame: pd.DataFrame) -> Iterable[Row]:
         yield dict(zip(names, cells, strict=True))
 
 
-def _compile(row: Row) -> Call:
+def _compile(row: Row) -> Compile:
     kind, reason = row["fail_type"], row["fail_reason"] or ""
-    return Call(
-        compile=row["compile"],
+    return Compile(
+        key=row["compile"],
         outcome=row["outcome"],
         seconds=row["seconds"] or 0.0,
         dynamic=row["dynamic"] or "auto",
@@ -146,11 +146,11 @@ def _frame(row: Row) -> Frame:
         line=row["line"] or 0,
         settings=frozenset((row["settings"] or "").split(", ")),
         called_from_compiled=bool(row["called_from_compiled"]),
-        calls=[],
+        compiles=[],
     )
 
 
-def _add_input(call: Call, row: Row) -> None:
+def _add_input(call: Compile, row: Row) -> None:
     source = row["source"]
     if row["kind"] == "tensor":
         _add_tensor(call, source, row)
@@ -162,7 +162,7 @@ def _add_input(call: Call, row: Row) -> None:
             call.symbolic.add(SourceDim(source))
 
 
-def _add_tensor(call: Call, source: str, row: Row) -> None:
+def _add_tensor(call: Compile, source: str, row: Row) -> None:
     stride = row["stride"] or (None,) * len(row["size"])
     call.tensors[source] = Tensor(
         row["size"], stride, bool(row["is_parameter"]), row["storage_offset"]
@@ -182,24 +182,24 @@ def _marks(text: str) -> Iterator[tuple[str, int]]:
         yield from ((kind, int(dim)) for dim in dims.split(", "))
 
 
-def _add_symbol(call: Call, row: Row) -> None:
+def _add_symbol(call: Compile, row: Row) -> None:
     call.symbols[row["symbol"]] = row["name"]
     value = whole_number(str(row["value"]))
     if is_of_base(row["name"]) and value is not None:
         call.values[row["name"]] = value
 
 
-def _add_specialization(call: Call, row: Row) -> None:
+def _add_specialization(call: Compile, row: Row) -> None:
     pair = SourceDim(row["source"], row["dim"])
     call.specialized.add(pair)
     call.specialized_as.setdefault(row["symbol"], set()).add(pair)
 
 
-def _add_guard(call: Call, row: Row) -> None:
+def _add_guard(call: Compile, row: Row) -> None:
     call.structure[row["kind"], row["source"]] = row["value"]
 
 
-def _add_shape_guard(call: Call, row: Row) -> None:
+def _add_shape_guard(call: Compile, row: Row) -> None:
     relation = parse_relation(row["guard"])
     if relation is None:
         return
@@ -212,7 +212,7 @@ def _add_shape_guard(call: Call, row: Row) -> None:
             call.values.setdefault(name, value)
 
 
-def _add_failure(call: Call, row: Row) -> None:
+def _add_failure(call: Compile, row: Row) -> None:
     call.refusals.append(
         GuardFailure(
             against=row["against"],
@@ -227,5 +227,5 @@ def _add_failure(call: Call, row: Row) -> None:
     )
 
 
-def _add_break(call: Call, row: Row) -> None:
+def _add_break(call: Compile, row: Row) -> None:
     call.breaks.add((row["user_file"], row["user_line"]))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pgo_advisor.dynamo.sources import SourceDim, declarable
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic
-from pgo_advisor.replay.compiles import Call, stays_constant
+from pgo_advisor.replay.compiles import Compile, stays_constant
 from pgo_advisor.replay.declaration import Declaration
 from pgo_advisor.replay.observations import Observations
 
@@ -35,20 +35,20 @@ class Objection(NamedTuple):
 class Graph:
     """A graph of the replay: the call that it was compiled for first, then those that it took."""
 
-    calls: list[Call]
+    compiles: list[Compile]
     dynamic: frozenset[SourceDim]
     dynamic_strides: frozenset[str] = frozenset()
     """Tensors whose strides are symbols, though no size is."""
     duck_shaped: tuple[frozenset[SourceDim], ...] = ()
     """Sizes that share a symbol by duck sizing, in groups."""
-    unsure: list[tuple[Call, Objection]] = field(default_factory=list)
+    unsure: list[tuple[Compile, Objection]] = field(default_factory=list)
     """Calls that it took in spite of an objection that is not certain."""
 
     @property
-    def compiled_for(self) -> Call:
-        return self.calls[0]
+    def compiled_for(self) -> Compile:
+        return self.compiles[0]
 
-    def fixes(self, pair: SourceDim, call: Call) -> bool:
+    def fixes(self, pair: SourceDim, call: Compile) -> bool:
         """Whether it fixes an input, or joins it to others, that the call's recorded graph left free."""
         return (
             pair in call.symbolic
@@ -57,7 +57,7 @@ class Graph:
             and (pair not in self.dynamic or self._joins(pair, call))
         )
 
-    def _joins(self, pair: SourceDim, call: Call) -> bool:
+    def _joins(self, pair: SourceDim, call: Compile) -> bool:
         return any(
             pair in group and group - {pair} - call.equal_pairs(pair) for group in self.duck_shaped
         )
@@ -67,7 +67,7 @@ class Lookup(NamedTuple):
     """A call meets a graph, as at Dynamo's cache lookup, with some inputs declared dynamic."""
 
     graph: Graph
-    call: Call
+    call: Compile
     declaration: Declaration
     observed: Observations
     failing: dict[tuple[int, int], int | None]
@@ -77,13 +77,13 @@ class Lookup(NamedTuple):
 Objector = Callable[[Lookup], Iterator[Objection]]
 
 
-def recorded_graph(call: Call) -> Graph:
+def recorded_graph(call: Compile) -> Graph:
     """The graph that the recorded compile made."""
     return Graph([call], frozenset(call.free))
 
 
 def compile_graph(
-    call: Call, automatic: AutomaticDynamic, declaration: Declaration, observed: Observations
+    call: Compile, automatic: AutomaticDynamic, declaration: Declaration, observed: Observations
 ) -> Graph:
     """The graph that is compiled for a call which no other one takes; joins the call into `automatic`."""
     automatically = automatic.dynamic(call) | call.marked
@@ -105,7 +105,7 @@ def compile_graph(
     )
 
 
-def _shared(call: Call, dims: set[SourceDim]) -> set[SourceDim]:
+def _shared(call: Compile, dims: set[SourceDim]) -> set[SourceDim]:
     """Those of the dims that go on sharing a symbol, and are specialized with one another."""
     groups = (group & dims for group in call.specialized_groups)
     return set().union(*(group for group in groups if len(group) > 1))

@@ -9,7 +9,7 @@ from itertools import permutations
 
 from pgo_advisor.dynamo.sources import SourceDim, base_of, declarable, is_of_base, view_of
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic
-from pgo_advisor.replay.compiles import Call, stays_constant
+from pgo_advisor.replay.compiles import Compile, stays_constant
 from pgo_advisor.replay.decisions import Decisions
 from pgo_advisor.replay.frames import Frame
 
@@ -35,24 +35,24 @@ class Observations:
         self.frame = frame
         self.after_limit = after_limit
         self.after_break = after_break
-        self.calls = [
-            call for call in frame.calls if call.tensors or call.scalars or call.structure
+        self.compiles = [
+            call for call in frame.compiles if call.tensors or call.scalars or call.structure
         ]
         """The compiles whose inputs are recorded."""
-        self.blind = [call for call in frame.calls if call not in self.calls]
+        self.blind = [call for call in frame.compiles if call not in self.compiles]
         """The others: of one that met the recompile limit only the reasons are."""
         self._seen = seen
 
     @cached_property
     def varying(self) -> dict[SourceDim, int]:
         """Inputs with several values, with how many; a tensor whose rank changes has all its dims here."""
-        return varying_pairs(self.calls)
+        return varying_pairs(self.compiles)
 
     @cached_property
     def at_limit(self) -> dict[SourceDim, set[Value]]:
         """What took another value only in calls that met the recompile limit, with these values."""
         found: dict[SourceDim, set[Value]] = {}
-        late = (call for call in self.frame.calls if call.outcome == "limit")
+        late = (call for call in self.frame.compiles if call.outcome == "limit")
         for refusal in (refusal for call in late for refusal in call.refusals):
             if refusal.pair in self._constant and (value := refusal.met) is not None:
                 found.setdefault(refusal.pair, set()).add(value)
@@ -60,7 +60,9 @@ class Observations:
 
     @cached_property
     def _constant(self) -> frozenset[SourceDim]:
-        return frozenset(pair for call in self.calls for pair in call.pairs()) - set(self.varying)
+        return frozenset(pair for call in self.compiles for pair in call.pairs()) - set(
+            self.varying
+        )
 
     @cached_property
     def specialized(self) -> frozenset[SourceDim]:
@@ -70,10 +72,10 @@ class Observations:
         still static it proves nothing. What a compile left free is not specialized, but by a branch.
         """
         specialized: set[SourceDim] = set()
-        for call in self.calls:
+        for call in self.compiles:
             if all(pair in call.symbolic or call.value(pair) is None for pair in self.varying):
                 specialized |= call.symbolic & call.specialized
-        return frozenset(specialized.difference(*(call.free for call in self.calls)))
+        return frozenset(specialized.difference(*(call.free for call in self.compiles)))
 
     @cached_property
     def dynamic_from_start(self) -> frozenset[SourceDim]:
@@ -85,7 +87,7 @@ class Observations:
         automatic = AutomaticDynamic(())
         always: dict[SourceDim, bool] = {}
         unexplained: set[SourceDim] = set()
-        for call in self.calls:
+        for call in self.compiles:
             explained = automatic.dynamic(call)
             for pair in call.inputs():
                 if pair in call.marked or stays_constant(pair, call.value(pair)):
@@ -105,7 +107,7 @@ class Observations:
 
     def _passed_over(self, pair: SourceDim) -> bool:
         values: set[Value] = set()
-        for call in self.calls:
+        for call in self.compiles:
             if (value := call.value(pair)) is None:
                 continue
             values.add(value)
@@ -120,14 +122,14 @@ class Observations:
     @cached_property
     def never_symbols(self) -> frozenset[SourceDim]:
         """What neither varied here nor was a symbol, here or in the same code elsewhere."""
-        return self._constant.difference(self._seen, *(call.symbolic for call in self.calls))
+        return self._constant.difference(self._seen, *(call.symbolic for call in self.compiles))
 
     @cached_property
     def joined_to_bases(self) -> frozenset[SourceDim]:
         """Sizes that share a symbol with a view's base by duck sizing; declared, they have their own."""
         return frozenset(
             pair
-            for call in self.calls
+            for call in self.compiles
             for group in call.duck_groups
             if any(map(is_of_base, group))
             for name in group
@@ -141,19 +143,19 @@ class Observations:
         A view is made anew from its base: if the base's dim is static, so is the view's, whatever is
         declared. So it is, too, where the base is an input itself: that is recorded without its name.
         """
-        return _view_bases(self.calls)
+        return _view_bases(self.compiles)
 
     @cached_property
     def named(self) -> frozenset[SourceDim]:
         """Everything by whose declaration something can change here."""
-        inputs = {pair for call in self.calls for pair in call.pairs()}
+        inputs = {pair for call in self.compiles for pair in call.pairs()}
         return frozenset(inputs).union(self.varying, self.at_limit, *self.bases.values())
 
     @cached_property
     def compiled_padded(self) -> dict[str, list[set[SourceDim]]]:
         """The symbols of each compile that had a tensor with padding, by that tensor."""
         found: dict[str, list[set[SourceDim]]] = defaultdict(list)
-        for call in self.calls:
+        for call in self.compiles:
             for source, tensor in call.tensors.items():
                 if not tensor.is_contiguous:
                     found[source].append(call.symbolic)
@@ -161,7 +163,7 @@ class Observations:
 
     @cached_property
     def decisions(self) -> Decisions:
-        return Decisions(self.calls, self.varying)
+        return Decisions(self.compiles, self.varying)
 
     def concerns(self, pair: SourceDim) -> bool:
         """Whether declaring it can change anything in this frame."""
@@ -173,11 +175,11 @@ class Observations:
         )
 
 
-def varying_pairs(calls: Iterable[Call]) -> dict[SourceDim, int]:
+def varying_pairs(compiles: Iterable[Compile]) -> dict[SourceDim, int]:
     """Inputs with several values, with how many; a tensor whose rank changes has all its dims here."""
     values: dict[SourceDim, set[Value]] = {}
     ranks: dict[str, set[int]] = {}
-    for call in calls:
+    for call in compiles:
         for source, tensor in call.tensors.items():
             ranks.setdefault(source, set()).add(len(tensor.size))
         for pair in call.inputs():
@@ -190,26 +192,26 @@ def varying_pairs(calls: Iterable[Call]) -> dict[SourceDim, int]:
     }
 
 
-def _view_bases(calls: Sequence[Call]) -> dict[SourceDim, frozenset[SourceDim]]:
+def _view_bases(compiles: Sequence[Compile]) -> dict[SourceDim, frozenset[SourceDim]]:
     bases: dict[SourceDim, set[SourceDim]] = defaultdict(set)
-    for pair in _following_an_alias(calls):
+    for pair in _following_an_alias(compiles):
         bases[pair].add(SourceDim(base_of(pair.source), pair.dim))
-    for both in _equalities(calls):
+    for both in _equalities(compiles):
         for pair, other in permutations(both):
             if other.source == base_of(pair.source):
                 bases[pair].add(other)
-    inputs = _bases_that_are_inputs(calls)
+    inputs = _bases_that_are_inputs(compiles)
     equal = {pair.source for pair in bases}
-    for pair in varying_pairs(calls):
+    for pair in varying_pairs(compiles):
         if pair.dim is not None and pair.source in inputs.keys() - equal:
             bases[pair] = inputs[pair.source]
     return {pair: frozenset(found) for pair, found in bases.items()}
 
 
-def _bases_that_are_inputs(calls: Iterable[Call]) -> dict[str, set[SourceDim]]:
+def _bases_that_are_inputs(compiles: Iterable[Compile]) -> dict[str, set[SourceDim]]:
     """Dims of bases that are inputs of their own, by the view."""
     inputs: dict[str, set[SourceDim]] = defaultdict(set)
-    for left, right in _equalities(calls):
+    for left, right in _equalities(compiles):
         view = view_of(right.source)
         # on the right stands what came first: a base after its tensor is that tensor
         if right.is_base and left.source != view and not left.source.startswith(f"{view}."):
@@ -217,39 +219,39 @@ def _bases_that_are_inputs(calls: Iterable[Call]) -> dict[str, set[SourceDim]]:
     return inputs
 
 
-def _equalities(calls: Iterable[Call]) -> Iterator[tuple[SourceDim, SourceDim]]:
+def _equalities(compiles: Iterable[Compile]) -> Iterator[tuple[SourceDim, SourceDim]]:
     """What the code, not duck sizing, requires to be equal."""
-    for call in calls:
+    for call in compiles:
         for relation, duck in call.installed:
             left, right = map(declarable, relation.equal_names() or ("()", "()"))
             if left and right and not duck:
                 yield left, right
 
 
-def _following_an_alias(calls: Iterable[Call]) -> Iterator[SourceDim]:
+def _following_an_alias(compiles: Iterable[Compile]) -> Iterator[SourceDim]:
     """Dims that follow that of another tensor, which is recorded under another name."""
-    aliasing = [call for call in calls if call.aliases]
+    aliasing = [call for call in compiles if call.aliases]
     for source, dim in varying_pairs(aliasing):
         others = _other_aliases(source, aliasing)
         if dim is not None and any(_follows(source, dim, alias, aliasing) for alias in others):
             yield SourceDim(source, dim)
 
 
-def _other_aliases(source: str, calls: Sequence[Call]) -> list[str]:
+def _other_aliases(source: str, compiles: Sequence[Compile]) -> list[str]:
     """The aliases that are never of the tensor's size, and so not the tensor itself."""
-    aliases = {alias for call in calls for alias in call.aliases}
-    return [a for a in aliases if not any(_is_the_same(source, a, call) for call in calls)]
+    aliases = {alias for call in compiles for alias in call.aliases}
+    return [a for a in aliases if not any(_is_the_same(source, a, call) for call in compiles)]
 
 
-def _is_the_same(source: str, alias: str, call: Call) -> bool:
+def _is_the_same(source: str, alias: str, call: Compile) -> bool:
     tensor = call.tensors.get(source)
     return tensor is not None and tensor.size == call.aliases.get(alias)
 
 
-def _follows(source: str, dim: int, alias: str, calls: Iterable[Call]) -> bool:
+def _follows(source: str, dim: int, alias: str, compiles: Iterable[Compile]) -> bool:
     """Whether the dim has one size for each of the alias', which are several."""
     sizes: dict[int, set[int]] = defaultdict(set)
-    for call in calls:
+    for call in compiles:
         if source in call.tensors and alias in call.aliases:
             own, other = call.tensors[source].size, call.aliases[alias]
             if len(own) == len(other) and None not in (own[dim], other[dim]):

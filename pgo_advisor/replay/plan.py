@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pgo_advisor.dynamo.sources import SourceDim, declarable
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.replay.declaration import Declaration
 from pgo_advisor.replay.frames import Frame
 from pgo_advisor.replay.observations import Observations
@@ -51,12 +51,12 @@ class Plan:
         }
         guards: dict[SourceDim, list[object]] = defaultdict(list)
         for predictor in self.predictors.values():
-            for call in predictor.observed.calls:
+            for call in predictor.observed.compiles:
                 for relation in (*(relation for relation, _ in call.installed), *call.decisions):
                     if not relation.is_lower_bound():
                         names = {n: declarable(call.symbols.get(n, n)) for n in relation.names}
                         for pair, text in _as_each_sees_it(relation.text, names, history):
-                            guards[pair].append((call.compile, text))
+                            guards[pair].append((call.key, text))
         return {pair: (history[pair], tuple(guards[pair])) for pair in self.pairs}
 
     def _lost_without(self, pair: SourceDim) -> tuple[Range, float]:
@@ -86,7 +86,7 @@ def _as_each_sees_it(
 
 def saved_seconds(prediction: Prediction) -> float:
     """Seconds of the recorded compiles that would find a graph instead."""
-    return sum(call.seconds for graph in prediction.graphs for call in graph.calls[1:])
+    return sum(call.seconds for graph in prediction.graphs for call in graph.compiles[1:])
 
 
 def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
@@ -98,7 +98,7 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
     wanted: dict[SourceDim, None] = {}
     for key, predictor in predictors.items():
         prediction = predictor.predict(Declaration.of(candidates[key]))
-        if prediction.compiles.low < len(predictor.observed.frame.calls):
+        if prediction.compiles.low < len(predictor.observed.frame.compiles):
             wanted.update(dict.fromkeys(candidates[key]))
     pairs = _prune(list(wanted), list(predictors.values()))
     declaration = Declaration.of(pairs, by_dim=by_dim)
@@ -111,7 +111,7 @@ def observe(frames: Sequence[Frame]) -> list[Observations]:
     seen: dict[object, set[SourceDim]] = defaultdict(set)
     breaking: dict[int, set[int]] = defaultdict(set)
     for frame in frames:
-        seen[frame.location].update(*(call.symbolic for call in frame.calls))
+        seen[frame.location].update(*(call.symbolic for call in frame.compiles))
         if frame.breaks_at_times:
             breaking[frame.log].add(frame.key)
     limited = [frame for frame in frames if frame.hit_limit]
@@ -132,7 +132,9 @@ def _candidates(observed: Observations) -> list[SourceDim]:
     found = [
         pair
         for pair in observed.varying
-        if pair not in useless and not pair.is_base and _varies_at_equal_rank(pair, observed.calls)
+        if pair not in useless
+        and not pair.is_base
+        and _varies_at_equal_rank(pair, observed.compiles)
     ]
     return [
         *found,
@@ -150,18 +152,20 @@ def _candidates(observed: Observations) -> list[SourceDim]:
 
 def _duck_shaped(observed: Observations) -> set[SourceDim | None]:
     """What shared a symbol by duck sizing."""
-    names = (name for call in observed.calls for group in call.duck_groups for name in group)
-    together = (group for call in observed.calls for group in call.specialized_groups)
+    names = (name for call in observed.compiles for group in call.duck_groups for name in group)
+    together = (group for call in observed.compiles for group in call.specialized_groups)
     return set(map(declarable, names)).union(*together)
 
 
-def _varies_at_equal_rank(pair: SourceDim, calls: Sequence[Call]) -> bool:
+def _varies_at_equal_rank(pair: SourceDim, compiles: Sequence[Compile]) -> bool:
     if pair.dim is None:
         return all(
-            call.scalars[pair.source].kind == "int" for call in calls if pair.source in call.scalars
+            call.scalars[pair.source].kind == "int"
+            for call in compiles
+            if pair.source in call.scalars
         )
     sizes: dict[int, set[int | str]] = defaultdict(set)
-    for call in calls:
+    for call in compiles:
         if (value := call.value(pair)) is not None:
             sizes[len(call.tensors[pair.source].size)].add(value)
     return any(len(found) > 1 for found in sizes.values())
@@ -220,7 +224,7 @@ def _history(pair: SourceDim, predictors: Sequence[Predictor]) -> object:
     return (
         pair.dim is None,
         tuple(
-            (number, tuple(call.value(pair) for call in predictor.observed.calls))
+            (number, tuple(call.value(pair) for call in predictor.observed.compiles))
             for number, predictor in enumerate(predictors)
             if predictor.observed.concerns(pair)
         ),

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.replay.declaration import NOTHING, Declaration
 from pgo_advisor.replay.graphs import Graph, Lookup, Objection, Objector, compile_graph
 from pgo_advisor.replay.objections import OBJECTIONS, OF_SIZES
@@ -21,8 +21,8 @@ from pgo_advisor.replay.observations import Observations
 from pgo_advisor.replay.uncertainty import (
     Doubt,
     Replayed,
-    calls_in_doubt,
-    calls_never_together,
+    compiles_in_doubt,
+    compiles_never_together,
     doubts,
 )
 from pgo_advisor.report import Range
@@ -35,7 +35,7 @@ class Prediction:
     compiles: Range
     doubts: tuple[Doubt, ...]
     graphs: tuple[Graph, ...] = field(repr=False)
-    unproven: tuple[Call, ...] = field(repr=False)
+    unproven: tuple[Compile, ...] = field(repr=False)
     """Calls that share a graph on trust: what varies among its calls was never symbolic at once, or their own
     graphs broke elsewhere."""
 
@@ -45,25 +45,25 @@ class Predictor:
 
     def __init__(self, observed: Observations) -> None:
         self.observed = observed
-        self.explained = len(self.replay(NOTHING)) == len(observed.calls)
+        self.explained = len(self.replay(NOTHING)) == len(observed.compiles)
         """Whether the replay of the recorded run gives its recorded compiles."""
 
     def predict(self, declaration: Declaration) -> Prediction:
         """The frame's compiles with the declaration."""
         observed = self.observed
         if not self._reached(declaration):
-            graphs = [Graph([call], frozenset()) for call in observed.calls]
-            compiles = len(observed.frame.calls)
+            graphs = [Graph([call], frozenset()) for call in observed.compiles]
+            compiles = len(observed.frame.compiles)
             return Prediction(Range(compiles, compiles), (), tuple(graphs), ())
         graphs = self.replay(declaration)
         low = max(1, len(graphs) + sum(_stays(call, graphs) for call in observed.blind))
-        together = calls_never_together(observed, graphs)
+        together = compiles_never_together(observed, graphs)
         found = tuple(
             doubts(Replayed(observed, declaration, graphs, low, self.explained, together))
         )
         further = [doubt.more for doubt in found]
         high = None if None in further else low + max((more or 0 for more in further), default=0)
-        unproven = (*together, *calls_in_doubt(graphs, "path"))
+        unproven = (*together, *compiles_in_doubt(graphs, "path"))
         return Prediction(Range(low, high), found, tuple(graphs), unproven)
 
     def fewest_by_sizes(self, declaration: Declaration) -> int:
@@ -71,7 +71,7 @@ class Predictor:
         return len(self.replay(declaration, asked=OF_SIZES))
 
     def why_separate(
-        self, prediction: Prediction, call: Call, declaration: Declaration
+        self, prediction: Prediction, call: Compile, declaration: Declaration
     ) -> Objection | None:
         """What keeps a call that has a graph of its own from the one before it; None for the first."""
         earlier: Graph | None = None
@@ -94,7 +94,7 @@ class Predictor:
         return any(
             graph.fixes(pair, call) and call.equal_pairs(pair) <= graph.dynamic
             for graph in prediction.graphs
-            for call in graph.calls
+            for call in graph.compiles
         )
 
     def unites(
@@ -106,13 +106,13 @@ class Predictor:
         """
         more = declaration.beside(pairs)
 
-        def separated(calls: Sequence[Call]) -> bool:
-            return len(self.replay(declaration, calls)) > len(self.replay(more, calls))
+        def separated(compiles: Sequence[Compile]) -> bool:
+            return len(self.replay(declaration, compiles)) > len(self.replay(more, compiles))
 
         unproven = prediction.unproven
         return separated(unproven) or any(
             separated((earlier, later))
-            for earlier, later in combinations(self.observed.calls, 2)
+            for earlier, later in combinations(self.observed.compiles, 2)
             if (earlier in unproven or later in unproven)
             and any(_differ(earlier.value(pair), later.value(pair)) for pair in pairs)
         )
@@ -120,7 +120,7 @@ class Predictor:
     def replay(
         self,
         declaration: Declaration,
-        calls: Sequence[Call] | None = None,
+        compiles: Sequence[Compile] | None = None,
         asked: Sequence[Objector] = OBJECTIONS,
     ) -> list[Graph]:
         """The graphs that these calls, else all, would bring about, if only what is `asked` could object."""
@@ -128,7 +128,7 @@ class Predictor:
         automatic = AutomaticDynamic(never)
         failing: dict[tuple[int, int], int | None] = {}
         graphs: list[Graph] = []
-        for call in self.observed.calls if calls is None else calls:
+        for call in self.observed.compiles if compiles is None else compiles:
             for graph in graphs:
                 lookup = Lookup(graph, call, declaration, self.observed, failing)
                 if _takes(lookup, asked):
@@ -137,7 +137,9 @@ class Predictor:
                 graphs.append(compile_graph(call, automatic, declaration, self.observed))
         return graphs
 
-    def _refusals(self, graph: Graph, call: Call, declaration: Declaration) -> Iterator[Objection]:
+    def _refusals(
+        self, graph: Graph, call: Compile, declaration: Declaration
+    ) -> Iterator[Objection]:
         lookup = Lookup(graph, call, declaration, self.observed, {})
         return (found for ask in OBJECTIONS for found in ask(lookup) if found.certain)
 
@@ -162,12 +164,12 @@ def _takes(lookup: Lookup, asked: Sequence[Objector]) -> bool:
                 return False
             unsure.append(objection)
     graph, call = lookup.graph, lookup.call
-    graph.calls.append(call)
+    graph.compiles.append(call)
     graph.unsure += ((call, objection) for objection in unsure)
     return True
 
 
-def _stays(call: Call, graphs: Sequence[Graph]) -> bool:
+def _stays(call: Compile, graphs: Sequence[Graph]) -> bool:
     """Whether a compile whose inputs are not recorded is sure to come.
 
     What console text only implies may be one graph with all others.
@@ -177,10 +179,10 @@ def _stays(call: Call, graphs: Sequence[Graph]) -> bool:
     return not call.partial or call.outcome not in ("graph", "unseen")
 
 
-def _refused_by_all(call: Call, graphs: Sequence[Graph]) -> bool:
+def _refused_by_all(call: Compile, graphs: Sequence[Graph]) -> bool:
     """Whether no graph would take a call of which only PyTorch's reasons are known."""
     refusing = call.refused_by.keys()
-    return all(refusing & {member.compile for member in graph.calls} for graph in graphs)
+    return all(refusing & {member.key for member in graph.compiles} for graph in graphs)
 
 
 def _differ(one: int | str | None, other: int | str | None) -> bool:

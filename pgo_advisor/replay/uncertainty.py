@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.replay.declaration import Declaration
 from pgo_advisor.replay.graphs import Graph
 from pgo_advisor.replay.observations import Observations
@@ -56,7 +56,7 @@ class Replayed(NamedTuple):
     """A frame's compiles with a declaration, as the replay has them: `low` of them.
 
     `explained`: whether the replay of the recorded run gives its compiles. `unproven` are the calls of
-    `calls_never_together`.
+    `compiles_never_together`.
     """
 
     observed: Observations
@@ -64,16 +64,16 @@ class Replayed(NamedTuple):
     graphs: Sequence[Graph]
     low: int
     explained: bool
-    unproven: Sequence[Call]
+    unproven: Sequence[Compile]
 
     @property
-    def calls(self) -> Sequence[Call]:
-        return self.observed.calls
+    def compiles(self) -> Sequence[Compile]:
+        return self.observed.compiles
 
     @property
     def avoided(self) -> int:
         """How many of the recorded compiles would not happen."""
-        return max(0, len(self.observed.frame.calls) - self.low)
+        return max(0, len(self.observed.frame.compiles) - self.low)
 
 
 def doubts(replayed: Replayed) -> Iterator[Doubt]:
@@ -83,26 +83,27 @@ def doubts(replayed: Replayed) -> Iterator[Doubt]:
             yield doubt
 
 
-def calls_never_together(observed: Observations, graphs: Sequence[Graph]) -> list[Call]:
+def compiles_never_together(observed: Observations, graphs: Sequence[Graph]) -> list[Compile]:
     """Calls that share a graph though what varies among its calls was never symbolic at once."""
-    found: list[Call] = []
+    found: list[Compile] = []
     for graph in graphs:
         varying = {
             pair
             for pair in observed.varying
-            if len({value for call in graph.calls if (value := call.value(pair)) is not None}) > 1
+            if len({value for call in graph.compiles if (value := call.value(pair)) is not None})
+            > 1
         }
-        if not any(varying <= call.free for call in graph.calls):
-            found += graph.calls[1:]
+        if not any(varying <= call.free for call in graph.compiles):
+            found += graph.compiles[1:]
     return found
 
 
-def calls_in_doubt(graphs: Sequence[Graph], kind: str) -> list[Call]:
+def compiles_in_doubt(graphs: Sequence[Graph], kind: str) -> list[Compile]:
     """Calls that a graph took in spite of an objection of this kind, which is not certain."""
     return [
         call
         for graph in graphs
-        for call in graph.calls[1:]
+        for call in graph.compiles[1:]
         if any(other is call and objection.kind == kind for other, objection in graph.unsure)
     ]
 
@@ -117,7 +118,7 @@ def _never_together(replayed: Replayed) -> Doubt | None:
 
 
 def _breaks(replayed: Replayed) -> Doubt | None:
-    more = len(calls_in_doubt(replayed.graphs, "path"))
+    more = len(compiles_in_doubt(replayed.graphs, "path"))
     return Doubt(DoubtKind.breaks, more) if more else None
 
 
@@ -125,7 +126,7 @@ def _fixed(replayed: Replayed) -> Doubt | None:
     fixed = {
         (number, pair)
         for number, graph in enumerate(replayed.graphs)
-        for call in graph.calls[1:]
+        for call in graph.compiles[1:]
         for pair in call.symbolic
         if graph.fixes(pair, call)
     }
@@ -133,7 +134,9 @@ def _fixed(replayed: Replayed) -> Doubt | None:
 
 
 def _empty(replayed: Replayed) -> Doubt | None:
-    if replayed.avoided and any(call.outcome == "empty" for call in replayed.observed.frame.calls):
+    if replayed.avoided and any(
+        call.outcome == "empty" for call in replayed.observed.frame.compiles
+    ):
         return Doubt(DoubtKind.empty, replayed.avoided + 1)
     return None
 
@@ -145,17 +148,19 @@ def _never_automatic(replayed: Replayed) -> Doubt | None:
 
 
 def _padded(replayed: Replayed) -> Doubt | None:
-    more = len(calls_in_doubt(replayed.graphs, "stride"))
+    more = len(compiles_in_doubt(replayed.graphs, "stride"))
     return Doubt(DoubtKind.padded, more) if more else None
 
 
 def _duck_shaped(replayed: Replayed) -> Doubt | None:
     declaration = replayed.declaration
     if any(
-        any(map(declaration.names, group)) for call in replayed.calls for group in call.duck_groups
+        any(map(declaration.names, group))
+        for call in replayed.compiles
+        for group in call.duck_groups
     ) or any(
         pair in declaration
-        for call in replayed.calls
+        for call in replayed.compiles
         for group in call.specialized_groups
         for pair in group
     ):
@@ -174,13 +179,13 @@ def _never_varied(replayed: Replayed) -> Doubt | None:
 
 
 def _console(replayed: Replayed) -> Doubt | None:
-    if any(call.partial for call in replayed.observed.frame.calls):
+    if any(call.partial for call in replayed.observed.frame.compiles):
         return Doubt(DoubtKind.console, replayed.avoided)
     return None
 
 
 def _alias(replayed: Replayed) -> Doubt | None:
-    sizes = {item for call in replayed.calls for item in call.aliases.items()}
+    sizes = {item for call in replayed.compiles for item in call.aliases.items()}
     if len(sizes) > len({source for source, _ in sizes}):
         return Doubt(DoubtKind.alias, max(1, replayed.avoided))
     return None

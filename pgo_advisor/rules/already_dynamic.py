@@ -48,7 +48,7 @@ def _find(code: CodeObject) -> Iterator[Finding]:
             pair in code.plan.predictors[frame.key].observed.dynamic_from_start
             for frame in code.frames
         )
-        or any(pair in call.marked for call in code.calls)
+        or any(pair in call.marked for call in code.compiles)
     ]
     dynamic = [pair for pair in from_start if pair not in code.specialized]
     if dynamic:

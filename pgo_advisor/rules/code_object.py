@@ -9,7 +9,7 @@ from functools import cached_property
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.dynamo.sources import SourceDim, is_module, whole_number
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.replay.frames import Frame
 from pgo_advisor.replay.plan import Plan
 from pgo_advisor.report import Cause, Recompile
@@ -30,8 +30,8 @@ class CodeObject:
         return self.frames[0].name
 
     @cached_property
-    def calls(self) -> tuple[Call, ...]:
-        return tuple(call for frame in self.frames for call in frame.calls)
+    def compiles(self) -> tuple[Compile, ...]:
+        return tuple(call for frame in self.frames for call in frame.compiles)
 
     @cached_property
     def varying(self) -> dict[SourceDim, tuple[int | str, ...]]:
@@ -51,7 +51,7 @@ class CodeObject:
             pair: tuple(
                 dict.fromkeys(
                     [
-                        *(v for call in self.calls if (v := _value(call, pair)) is not None),
+                        *(v for call in self.compiles if (v := _value(call, pair)) is not None),
                         *(v for other, met in late if other == pair for v in sorted(met, key=str)),
                     ]
                 )
@@ -63,7 +63,7 @@ class CodeObject:
         """Whether a call saw the tensor of `pair` as a parameter."""
         return any(
             (tensor := call.tensors.get(pair.source)) is not None and tensor.is_parameter
-            for call in self.calls
+            for call in self.compiles
         )
 
     @cached_property
@@ -105,7 +105,7 @@ class CodeObject:
         return sorted(limit for limit in told if limit is not None)
 
 
-def _value(call: Call, pair: SourceDim) -> int | str | None:
+def _value(call: Compile, pair: SourceDim) -> int | str | None:
     if pair.is_base:  # which is recorded as far as its sizes were symbols
         size = call.values.get(pair.name)
         return None if size is None else int(size)

@@ -48,13 +48,13 @@ from pgo_advisor.rules.code_object import CodeObject
 
 
 def _find(code: CodeObject) -> Iterator[Finding]:
-    failed = [call for call in code.calls if call.outcome == "failed"]
+    failed = [call for call in code.compiles if call.outcome == "failed"]
     if failed:
         yield replace(
             remark(
                 RULE.id,
                 code,
-                f"{len(failed)} of {len(code.calls)} compiles of {code.name} ended with an exception",
+                f"{len(failed)} of {len(code.compiles)} compiles of {code.name} ended with an exception",
                 "Mend that first: what a failed compile would have recompiled for cannot be known.",
                 evidence=dict.fromkeys(call.failure for call in failed if call.failure),
             ),

@@ -64,7 +64,7 @@ def _find(code: CodeObject) -> Iterator[Finding]:
         RULE.id,
         code,
         f"Sizes of {code.name} vary together with something else ({', '.join(others)})",
-        f"Cure that first, then declare these as well: {named}{more}. Both together can bring {len(code.calls)} "
+        f"Cure that first, then declare these as well: {named}{more}. Both together can bring {len(code.compiles)} "
         f"compiles down to {fewest}, the first alone to {without}. Record again to have the list for it.",
     )
 

@@ -72,8 +72,8 @@ def _compiles_by_rank(code: CodeObject) -> Counter[int]:
     """Of the ranks whose logs do not end within a compile: such a log tells nothing of what came then."""
     found: Counter[int] = Counter()
     for frame in code.frames:
-        if frame.rank is not None and not any(call.outcome == "unknown" for call in frame.calls):
-            found[frame.rank] += len(frame.calls)
+        if frame.rank is not None and not any(call.outcome == "unknown" for call in frame.compiles):
+            found[frame.rank] += len(frame.compiles)
     return found
 
 

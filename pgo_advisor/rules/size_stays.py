@@ -79,9 +79,9 @@ def _apart(code: CodeObject, ids: Mapping[int, str]) -> Iterator[str]:
         replay = code.plan.predictors[frame.key]
         declared = code.plan.declaration.beside(code.plan.candidates[frame.key])
         prediction = replay.predict(declared)
-        for call in frame.calls:
-            if call.compile in ids and (why := replay.why_separate(prediction, call, declared)):
-                yield f"[{ids[call.compile]}] declared dynamic: {_words(why)}"
+        for call in frame.compiles:
+            if call.key in ids and (why := replay.why_separate(prediction, call, declared)):
+                yield f"[{ids[call.key]}] declared dynamic: {_words(why)}"
 
 
 def _words(objection: Objection) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pgo_advisor.replay.compiles import Call
+from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.replay.graphs import Lookup, Objection
 from pgo_advisor.replay.objections.guards import failing_guard, is_about_unbacked
 
@@ -16,12 +16,12 @@ def decision(lookup: Lookup) -> Iterator[Objection]:
     Only compiles tell whose dims were symbols where they differ from the two calls; and of the two calls'
     decisions the first that fails has to be the same one.
     """
-    founder = lookup.graph.compiled_for
+    compiled_for = lookup.graph.compiled_for
     for other in lookup.observed.decisions.deciding:
-        if other is founder or not _tells_of(other, lookup):
+        if other is compiled_for or not _tells_of(other, lookup):
             continue
         first, second = (
-            _first_failing(other, founder, lookup),
+            _first_failing(other, compiled_for, lookup),
             _first_failing(other, lookup.call, lookup),
         )
         if first != second:
@@ -31,11 +31,11 @@ def decision(lookup: Lookup) -> Iterator[Objection]:
             yield Objection("decision", guard=text)
 
 
-def _tells_of(other: Call, lookup: Lookup) -> bool:
-    calls = (lookup.graph.compiled_for, lookup.call, other)
+def _tells_of(other: Compile, lookup: Lookup) -> bool:
+    compiles = (lookup.graph.compiled_for, lookup.call, other)
     return all(
         pair in other.symbolic
-        or len({value for call in calls if (value := call.value(pair)) is not None}) <= 1
+        or len({value for call in compiles if (value := call.value(pair)) is not None}) <= 1
         for pair in lookup.observed.varying
     )
 
@@ -44,15 +44,15 @@ _THE_GRAPH = -1
 """Stands for a guard that none of the decisions is."""
 
 
-def _first_failing(other: Call, call: Call, lookup: Lookup) -> int | None:
+def _first_failing(other: Compile, call: Compile, lookup: Lookup) -> int | None:
     """Which of `other`'s decisions fails first for `call`; None if its graph takes the call."""
-    key = (other.compile, call.compile)
+    key = (other.key, call.key)
     if key not in lookup.failing:
         lookup.failing[key] = _find_failing(other, call, lookup)
     return lookup.failing[key]
 
 
-def _find_failing(other: Call, call: Call, lookup: Lookup) -> int | None:
+def _find_failing(other: Compile, call: Compile, lookup: Lookup) -> int | None:
     if failing_guard(other, call, lookup.declaration) is None:
         return None
     for place, relation in enumerate(lookup.observed.decisions.of(other)):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.shape_guards import Number, Relation
 from pgo_advisor.dynamo.sources import declarable
-from pgo_advisor.replay.compiles import Call, ShapeGuard
+from pgo_advisor.replay.compiles import Compile, ShapeGuard
 from pgo_advisor.replay.declaration import Declaration
 from pgo_advisor.replay.graphs import Lookup, Objection
 
@@ -22,7 +22,7 @@ def guard(lookup: Lookup) -> Iterator[Objection]:
         yield Objection("guard", guard=text)
 
 
-def failing_guard(founder: Call, call: Call, declaration: Declaration) -> str | None:
+def failing_guard(recorded: Compile, call: Compile, declaration: Declaration) -> str | None:
     """The shape guard of a compile's recorded graph that does not let the call pass; None if none does.
 
     Guards on what is declared unbacked are not looked at.
@@ -31,19 +31,21 @@ def failing_guard(founder: Call, call: Call, declaration: Declaration) -> str | 
     sharing one. Of which of them another guard on their common symbol speaks is not recorded, so one that it
     fits is enough.
     """
-    groups = [group for group in founder.duck_groups if any(map(declaration.names, group))]
+    groups = [group for group in recorded.duck_groups if any(map(declaration.names, group))]
     if unequal := _unequal(groups, call, declaration):
         return unequal
-    for each in founder.installed:
+    for each in recorded.installed:
         joined = [group for group in groups if group & each.relation.names]
         if _is_checked_elsewhere(each, declaration, apart=bool(joined)):
             continue
-        if _fails(each.relation, founder, call, declaration, joined):
+        if _fails(each.relation, recorded, call, declaration, joined):
             return each.relation.text
     return None
 
 
-def _unequal(groups: Iterable[frozenset[str]], call: Call, declaration: Declaration) -> str | None:
+def _unequal(
+    groups: Iterable[frozenset[str]], call: Compile, declaration: Declaration
+) -> str | None:
     """What goes on sharing a symbol, as not all of its group is declared, and is not equal in the call."""
     for group in groups:
         numbers = {call.number(name) for name in group if not declaration.names(name)}
@@ -54,33 +56,33 @@ def _unequal(groups: Iterable[frozenset[str]], call: Call, declaration: Declarat
 
 def _fails(
     relation: Relation,
-    founder: Call,
-    call: Call,
+    recorded: Compile,
+    call: Compile,
     declaration: Declaration,
     joined: list[frozenset[str]],
 ) -> bool:
     """Whether the call does not pass, whatever the guard's names and numbers may mean."""
     readings = list(_readings(relation, call, joined))
     if all(relation.holds(reading) is False for reading in readings):
-        meanings = _with_sizes(relation, founder, call, declaration)
+        meanings = _with_sizes(relation, recorded, call, declaration)
         if not any(
             meaning.holds(reading) is not False for meaning in meanings for reading in readings
         ):
             return True
-    return len(readings[0]) < len(relation.names) and _refused_by(relation, founder, call)
+    return len(readings[0]) < len(relation.names) and _refused_by(relation, recorded, call)
 
 
 def _with_sizes(
-    relation: Relation, founder: Call, call: Call, declaration: Declaration
+    relation: Relation, recorded: Compile, call: Compile, declaration: Declaration
 ) -> Iterator[Relation]:
     """What a guard may mean for the call where a number in it is a size that is declared.
 
     In the recorded graph that size was a constant, so its value stands there in its place.
     """
     numbers = relation.numbers
-    for pair in founder.pairs() if numbers else ():
-        if pair in declaration and pair not in founder.symbolic:
-            before, now = (call.number(pair.name) for call in (founder, call))
+    for pair in recorded.pairs() if numbers else ():
+        if pair in declaration and pair not in recorded.symbolic:
+            before, now = (call.number(pair.name) for call in (recorded, call))
             if before in numbers and now is not None and now != before:
                 yield relation.with_number(before, now)
 
@@ -109,7 +111,7 @@ def is_about_unbacked(
     )
 
 
-def _readings(relation: Relation, call: Call, joined: list[frozenset[str]]) -> Iterator[Values]:
+def _readings(relation: Relation, call: Compile, joined: list[frozenset[str]]) -> Iterator[Values]:
     """The call's values of what a guard names, as far as known; then with another member of a group for those
     that had its symbol.
     """
@@ -124,14 +126,14 @@ def _known(values: Mapping[str, Number | None]) -> Values:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _refused_by(relation: Relation, founder: Call, call: Call) -> bool:
-    """Whether PyTorch said that the founder's graph did not take the call since these sizes were not equal.
+def _refused_by(relation: Relation, recorded: Compile, call: Compile) -> bool:
+    """Whether PyTorch said that this graph did not take the call since these sizes were not equal.
 
     That tells of sizes which are not recorded: those of a view's base that were no symbols.
     """
     names = relation.equal_names()
     return names is not None and any(
-        refusal.against == founder.compile
+        refusal.against == recorded.key
         and refusal.cause is CauseKind.equal_dims
         and refusal.pair in map(declarable, names)
         for refusal in call.refusals

@@ -9,9 +9,9 @@ from pgo_advisor.replay.graphs import Lookup, Objection
 
 def inputs(lookup: Lookup) -> Iterator[Objection]:
     """The code read other inputs: a decision that no guard here tells went another way."""
-    founder, call = lookup.graph.compiled_for, lookup.call
-    if founder.read != call.read and not (founder.partial or call.partial):
-        yield Objection("inputs", sources=tuple(sorted(founder.read ^ call.read)))
+    compiled_for, call = lookup.graph.compiled_for, lookup.call
+    if compiled_for.read != call.read and not (compiled_for.partial or call.partial):
+        yield Objection("inputs", sources=tuple(sorted(compiled_for.read ^ call.read)))
 
 
 def path(lookup: Lookup) -> Iterator[Objection]:
@@ -20,13 +20,15 @@ def path(lookup: Lookup) -> Iterator[Objection]:
     From the same symbols that is another way through the code. From others a symbol may have broken it, or
     a branch: which of them is not certain.
     """
-    founder, call = lookup.graph.compiled_for, lookup.call
-    broke = founder.breaks != call.breaks
-    differ = founder.path != call.path and founder.path is not None and call.path is not None
+    compiled_for, call = lookup.graph.compiled_for, lookup.call
+    broke = compiled_for.breaks != call.breaks
+    differ = (
+        compiled_for.path != call.path and compiled_for.path is not None and call.path is not None
+    )
     if not (broke or differ):
         return
     varying = lookup.observed.varying.keys()
-    alike = founder.symbolic & varying == call.symbolic & varying
+    alike = compiled_for.symbolic & varying == call.symbolic & varying
     if alike or broke:
         yield Objection("path", certain=alike)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.replay.automatic_dynamic import inferred_strides
-from pgo_advisor.replay.compiles import Call, Tensor, stays_constant
+from pgo_advisor.replay.compiles import Compile, Tensor, stays_constant
 from pgo_advisor.replay.graphs import Graph, Lookup, Objection
 
 
@@ -17,8 +17,8 @@ def rank(lookup: Lookup) -> Iterator[Objection]:
             yield Objection("rank", SourceDim(source), len(tensor.size), len(other.size))
 
 
-def _tensors(founder: Call, call: Call) -> Iterator[tuple[str, Tensor, Tensor]]:
-    for source, tensor in founder.tensors.items():
+def _tensors(compiled_for: Compile, call: Compile) -> Iterator[tuple[str, Tensor, Tensor]]:
+    for source, tensor in compiled_for.tensors.items():
         if (other := call.tensors.get(source)) is not None:
             yield source, tensor, other
 
@@ -29,10 +29,10 @@ def size(lookup: Lookup) -> Iterator[Objection]:
     `TensorCheck::check` in guards.cpp; 0 and 1 by `specialize_zero_one` in
     torch/fx/experimental/symbolic_shapes.py, not for numbers nor for what is unbacked.
     """
-    founder, call, dynamic = lookup.graph.compiled_for, lookup.call, lookup.graph.dynamic
+    compiled_for, call, dynamic = lookup.graph.compiled_for, lookup.call, lookup.graph.dynamic
     unbacked = lookup.declaration.unbacked
     for pair in lookup.observed.varying:
-        expected, actual = founder.value(pair), call.value(pair)
+        expected, actual = compiled_for.value(pair), call.value(pair)
         if expected == actual or expected is None or actual is None:
             continue
         if pair not in dynamic or (stays_constant(pair, actual) and pair not in unbacked):
@@ -47,8 +47,8 @@ def stride(lookup: Lookup) -> Iterator[Objection]:
     contiguous tensor is guarded. That a padded one is not guarded is shown by a compile in which the same
     dims were symbols: between constants the question is settled.
     """
-    founder, call, graph = lookup.graph.compiled_for, lookup.call, lookup.graph
-    for source, tensor, other in _tensors(founder, call):
+    compiled_for, call, graph = lookup.graph.compiled_for, lookup.call, lookup.graph
+    for source, tensor, other in _tensors(compiled_for, call):
         if tensor == other or len(tensor.size) != len(other.size):
             continue
         if not _lies_alike(tensor, other, symbolic=_has_symbols(graph, source)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.replay.compiles import Call, GuardFailure
+from pgo_advisor.replay.compiles import Compile, GuardFailure
 from pgo_advisor.replay.graphs import Lookup, Objection
 
 
@@ -15,17 +15,17 @@ def reason(lookup: Lookup) -> Iterator[Objection]:
 
     What it said of sizes the other objections tell better: they are declared otherwise here.
     """
-    founder, refused_by = lookup.graph.compiled_for, lookup.call.refused_by
-    for member in lookup.graph.calls if refused_by else ():
-        for refusal in refused_by.get(member.compile, ()):
-            if member is founder or not _is_of_the_member(refusal, founder):
+    compiled_for, refused_by = lookup.graph.compiled_for, lookup.call.refused_by
+    for member in lookup.graph.compiles if refused_by else ():
+        for refusal in refused_by.get(member.key, ()):
+            if member is compiled_for or not _is_of_the_member(refusal, compiled_for):
                 yield Objection("reason", refusal.pair, refusal.expected, refusal.actual)
 
 
-def _is_of_the_member(refusal: GuardFailure, founder: Call) -> bool:
+def _is_of_the_member(refusal: GuardFailure, compiled_for: Compile) -> bool:
     """Whether a graph refused a call by a guard that the one in its place, of another call, has not."""
     if refusal.of_a_base:
-        return not founder.guards_a_base
+        return not compiled_for.guards_a_base
     return refusal.cause is CauseKind.marking_changed
 
 
@@ -53,12 +53,12 @@ def mark(lookup: Lookup) -> Iterator[Objection]:
 
     `TENSOR_MATCH` in torch/_dynamo/guards.py: `_dynamo_dynamic_indices` has to be a subset.
     """
-    founder, call = lookup.graph.compiled_for, lookup.call
-    if new := call.marked - founder.marked:
-        for pair in sorted(new.intersection(founder.pairs()), key=str):
+    compiled_for, call = lookup.graph.compiled_for, lookup.call
+    if new := call.marked - compiled_for.marked:
+        for pair in sorted(new.intersection(compiled_for.pairs()), key=str):
             yield Objection("mark", pair)
     for source, marks in call.marks.items():
-        if source in founder.marks and not marks <= founder.marks[source]:
+        if source in compiled_for.marks and not marks <= compiled_for.marks[source]:
             yield Objection("mark", SourceDim(source))
-    if call.marked_unseen and not founder.marked_unseen:
+    if call.marked_unseen and not compiled_for.marked_unseen:
         yield Objection("mark")
