@@ -77,7 +77,7 @@ class _Unknown(Exception):
 
 
 class Relation(NamedTuple):
-    """A parsed relation. `names` are the sizes, ints or symbols that it speaks of.
+    """A parsed relation, with its `numbers`; `names` are the sizes, ints or symbols that it speaks of.
 
     In `tree` each of them is one `ast.Name`, as is each function.
     """
@@ -85,6 +85,7 @@ class Relation(NamedTuple):
     text: str
     tree: ast.expr
     names: frozenset[str]
+    numbers: frozenset[Number]
 
     def holds(self, values: Mapping[str, Number]) -> bool | None:
         """Whether the relation is true of `values`; None if one is missing or it cannot be told."""
@@ -100,11 +101,6 @@ class Relation(NamedTuple):
             if isinstance(node, ast.Name):
                 node.id = symbols.get(node.id, node.id)
         return ast.unparse(tree)
-
-    @property
-    def numbers(self) -> frozenset[Number]:
-        """The numbers that stand in it."""
-        return frozenset(value for _, value in _numbers(self.tree))
 
     def with_number(self, old: Number, new: Number) -> Relation:
         """The same relation with another number in the place of one."""
@@ -186,7 +182,7 @@ def parse_relation(text: str) -> Relation | None:
         tree = _named(ast.parse(text, mode="eval").body, text, names)
     except (_Unknown, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return Relation(text, tree, frozenset(names))
+    return Relation(text, tree, frozenset(names), frozenset(number for _, number in _numbers(tree)))
 
 
 def _named(node: ast.expr, text: str, names: set[str]) -> ast.expr:

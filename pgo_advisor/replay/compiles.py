@@ -99,7 +99,7 @@ class GuardFailure(NamedTuple):
         return self.cause is CauseKind.none_value and self.pair is None
 
 
-@dataclass
+@dataclass(eq=False)
 class Compile:
     """A recorded compile, seen as the call of the function that brought it about."""
 
