@@ -60,9 +60,8 @@ def _open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(
-                os.devnull, mode
-            )  # the lowest number that is free; using it fails, but for errors
+            # it gets the lowest number that is free; using it fails, but for standard error
+            os.open(os.devnull, mode)
             name = ("stdin", "stdout", "stderr")[number]
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 

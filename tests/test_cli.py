@@ -210,6 +210,8 @@ def shell(command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[
         ("env LOG >&-", 2, "standard output cannot be used: Bad file descriptor"),
         ("env LOG <&-", 0, ""),
         ("env LOG 2>&-", 0, ""),
+        ("analyze nothing 2> /dev/full", 3, ""),
+        ("patch LOG 2> /dev/full", 2, ""),
         ("env - <&-", 3, "standard input cannot be read: Bad file descriptor"),
         ("analyze -q LOG --json out.json <&- >&- 2>&-", 0, ""),
         ("analyze -q LOG --json - > /dev/full", 2, "standard output cannot be used: No space"),

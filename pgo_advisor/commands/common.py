@@ -306,7 +306,13 @@ def remark_on(analysis: Analysis) -> None:
 
 
 def remark(text: str) -> None:
-    """Says one sentence on standard error; recorded text in it is made harmless."""
+    """Says one sentence on standard error; recorded text in it is made harmless.
+
+    Where standard error cannot be written, nobody is told, and the exit code stays.
+    """
     from pgo_advisor.render.text import one_line
 
-    click.echo(f"pgo-advisor: {one_line(text, 2000)}", err=True)
+    try:
+        click.echo(f"pgo-advisor: {one_line(text, 2000)}", err=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

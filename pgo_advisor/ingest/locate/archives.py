@@ -19,7 +19,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
 
 from pgo_advisor.errors import InputError
@@ -147,13 +147,13 @@ def _write(name: str, content: Iterator[bytes] | str, target: Path) -> str | Non
     place = _place(name)
     if place is None:
         return "the name leads out of the archive, or is none"
-    path = target / place
+    path = os.path.join(target, place)
     try:
         try:
-            copy = path.open("wb")
+            copy = open(path, "wb")  # noqa: SIM115
         except FileNotFoundError:
-            path.parent.mkdir(parents=True)
-            copy = path.open("wb")
+            os.makedirs(os.path.dirname(path))
+            copy = open(path, "wb")  # noqa: SIM115
     except (OSError, ValueError) as error:
         return f"the name cannot be used here ({_said(error)})"
     with copy:
@@ -169,14 +169,14 @@ def _said(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _place(name: str) -> PurePosixPath | None:
+def _place(name: str) -> str | None:
     """Where a member goes, relative; None if its name is absolute, leads upwards, or names nothing."""
     if name.startswith(("/", "\\")) or "\0" in name or (os.name == "nt" and ":" in name):
         return None
     parts = [part for part in re.split(r"[\\/]", name) if part not in ("", ".")]
     if not parts or ".." in parts or re.fullmatch(r"[A-Za-z]:", parts[0]):
         return None
-    return PurePosixPath(*parts)
+    return "/".join(parts)
 
 
 class _ZipFile(io.BufferedReader):

@@ -94,29 +94,14 @@ class Finder:
     def _find(self, path: Path, shown: Path) -> list[Found]:
         try:
             if path.is_dir():
-                items = list(self._search(path, shown, shown, _MAX_DEPTH))
-                if not items:
-                    raise NothingFoundError(
-                        f"{shown} holds nothing that can be analysed{self._hint(path, shown)}"
-                    )
-                return items
+                return self._all_in(path, shown, str(shown))
             if not path.exists():
                 raise InputError(f"{shown} does not exist; name {WANTED}")
             if not path.is_file():
                 raise InputError(f"{shown} is no regular file; name {WANTED}")
             head = _head(path)
             if kind := packing(head):
-                try:
-                    unpacked = self._unpacker.unpack(path, kind, shown)
-                except InputError as error:
-                    raise NothingFoundError(str(error)) from error
-                items = list(self._search(unpacked, shown, shown, _MAX_DEPTH))
-                if not items:
-                    raise NothingFoundError(
-                        f"{shown} ({kind}) holds nothing that can be analysed"
-                        f"{self._hint(unpacked, shown)}"
-                    )
-                return items
+                return self._all_in(self._unpacked(path, kind, shown), shown, f"{shown} ({kind})")
             if item := _look(path, head, shown, shown.parent):
                 return [item]
         except OSError as error:
@@ -128,6 +113,19 @@ class Finder:
         if said := not_understood(path):
             raise NothingFoundError(f"{shown} holds nothing that can be analysed: {said}")
         raise NothingFoundError(f"{shown} is nothing that can be analysed; name {WANTED}")
+
+    def _all_in(self, directory: Path, shown: Path, named: str) -> list[Found]:
+        if items := list(self._search(directory, shown, shown, _MAX_DEPTH)):
+            return items
+        raise NothingFoundError(
+            f"{named} holds nothing that can be analysed{self._hint(directory, shown)}"
+        )
+
+    def _unpacked(self, path: Path, kind: str, shown: Path) -> Path:
+        try:
+            return self._unpacker.unpack(path, kind, shown)
+        except InputError as error:
+            raise NothingFoundError(str(error)) from error
 
     def _search(self, directory: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
         if (directory / "raw.jsonl").is_file():
@@ -143,19 +141,22 @@ class Finder:
                 yield _found("tlparse-parts", directory, shown, root)
                 return
         for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            path, name = Path(entry.path), shown / entry.name
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    if depth:
-                        yield from self._search(path, name, root, depth - 1)
-                elif entry.is_file():
-                    yield from self._search_file(path, name, root, depth)
-            except InputError as error:
-                self.losses.append(str(error))
-            except OSError as error:
-                self.losses.append(f"{name} cannot be read: {error.strerror}")
+            if not entry.name.startswith("."):
+                yield from self._search_entry(entry, shown / entry.name, root, depth)
+
+    def _search_entry(
+        self, entry: os.DirEntry[str], shown: Path, root: Path, depth: int
+    ) -> Iterator[Found]:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if depth:
+                    yield from self._search(Path(entry), shown, root, depth - 1)
+            elif entry.is_file():
+                yield from self._search_file(Path(entry), shown, root, depth)
+        except InputError as error:
+            self.losses.append(str(error))
+        except OSError as error:
+            self.losses.append(f"{shown} cannot be read: {error.strerror}")
 
     def _entries(self, directory: Path, shown: Path) -> list[os.DirEntry[str]]:
         with os.scandir(directory) as scan:
