@@ -75,7 +75,7 @@ _WORDS = frozenset(
         <= >= < > is not and or none marked as dynamic but your code specialized it to be a constant""",
     )
 )
-_ID = re.compile(r"(?:\d+/)?\d+/\d+:|\[[\d/_]+\]|\[__\w+\]|-")
+_ID = re.compile(r"(?:\d{1,9}/)?\d{1,9}/\d{1,9}:|\[[\d/_]{1,40}\]|\[__\w{1,64}\]|-")
 
 
 def _glued(first: str, second: str) -> str:

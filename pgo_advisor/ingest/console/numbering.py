@@ -12,7 +12,7 @@ from pgo_advisor.dynamo.guard_failures import Failure, parse_failure
 from pgo_advisor.ingest.console.printed import Code, Printed, Process
 
 _MOST_IMPLIED = 256
-_NUMBERED = re.compile(r"(.*)/(\d{1,9})")
+_NUMBERED = re.compile(r"\A(.*)/(\d{1,9})")
 
 
 @dataclass
