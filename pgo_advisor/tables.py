@@ -85,6 +85,8 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "settings": Column("string", "settings in force that change the advice, comma separated"),
         "fail_type": Column("string", "class of the exception that ended the compile"),
         "fail_reason": Column("string", "its text"),
+        "fail_file": Column("string", "file of the user's line that was traced when it failed"),
+        "fail_line": Column("Int64", "that line, from 1"),
         "torch_version": Column("string", "PyTorch's version, where the log tells it"),
         "recorded_by": Column(
             "string",

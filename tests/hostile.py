@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.report import Input, Range, Verdict
+from pgo_advisor.report import Input, Range, UserLine, Verdict
 from pgo_advisor.report.measured import FrameMeasured, Measured, Outcome, Side, Spread, Way
 from pgo_advisor.tables import Tables
 
@@ -128,7 +128,14 @@ def hostile(analysis: Analysis, number: int) -> Analysis:
             for index, text in enumerate(texts)
         ),
         findings=tuple(
-            replace(finding, summary=text, fix=text[:500], frames=(text,), evidence=(text,))
+            replace(
+                finding,
+                summary=text,
+                fix=text[:500],
+                frames=(text,),
+                evidence=(text,),
+                lines=(UserLine(text, 1, text),),
+            )
             for text in texts
         ),
     )

@@ -30,7 +30,7 @@ from pgo_advisor.report import (
     Totals,
     Unexpressible,
 )
-from pgo_advisor.rules import RULES
+from pgo_advisor.rules import findings_of
 from pgo_advisor.rules.code_object import CodeObject
 from pgo_advisor.tables import Tables
 
@@ -96,13 +96,7 @@ def _joined(*lists: str) -> str:
 
 
 def _findings(groups: Iterable[CodeObject]) -> tuple[Finding, ...]:
-    found = [
-        # ranks that compiled alike give the same evidence
-        replace(finding, evidence=tuple(dict.fromkeys(finding.evidence)))
-        for group in groups
-        for rule in RULES.values()
-        for finding in rule.findings(group)
-    ]
+    found = chain.from_iterable(map(findings_of, groups))
     return tuple(sorted(found, key=lambda finding: (-finding.seconds, -finding.compiles)))
 
 

@@ -16,7 +16,7 @@ import msgspec
 from pgo_advisor.report import Part, Report
 from pgo_advisor.report.measured import Spread
 
-_LATER = {"measured"}
+_LATER = {"measured", "lines"}
 """What reports of version 1 did not have from the start."""
 
 

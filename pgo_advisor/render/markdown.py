@@ -21,6 +21,7 @@ from pgo_advisor.report import (
     Input,
     Recompile,
     Report,
+    UserLine,
     Verdict,
 )
 from pgo_advisor.report.measured import Measured
@@ -195,8 +196,13 @@ def _finding(found: Finding) -> str:
     cost = f" ({count(found.compiles, 'recompile')}" if found.compiles else ""
     if cost:
         cost += f", {duration(found.seconds)})" if found.seconds else ")"
+    lines = "".join(f"  - {_line(line)}\n" for line in found.lines[:4])
     evidence = "".join(f"  - {code(text, 240)}\n" for text in found.evidence[:3])
-    return f"- {prose(found.summary)}{cost}\n  {prose(found.fix, 0)}\n{evidence}"
+    return f"- {prose(found.summary)}{cost}\n  {prose(found.fix, 0)}\n{lines}{evidence}"
+
+
+def _line(line: UserLine) -> str:
+    return code(line.place, 200) + (f": {code(line.code, 200)}" if line.code else "")
 
 
 def _inputs(group: Alike) -> str:

@@ -43,6 +43,7 @@ _MAX_FRAMES = 20
 _MAX_ENTRIES = 40
 _MAX_RECOMPILES = 60
 _MAX_GROUPS = 12
+_MAX_LINES = 4
 _STYLES = {
     Verdict.marking_helps: "green",
     Verdict.marking_does_not_help: "yellow",
@@ -185,7 +186,11 @@ def _finding(finding: Finding) -> RenderableType:
         took = f", {duration(finding.seconds)}" if finding.seconds else ""
         cost = f"  ({count(finding.compiles, 'recompile')}{took})"
     title = Text(f"{one_line(finding.summary, 300)}{cost}", style="bold")
-    body = [Text(one_line(finding.fix))]
+    body = [
+        Text(one_line(f"{line.place}  {line.code or ''}", 240).rstrip())
+        for line in finding.lines[:_MAX_LINES]
+    ]
+    body.append(Text(one_line(finding.fix)))
     body += [Text(one_line(line, 240), style="dim") for line in finding.evidence[:4]]
     body.append(Text(f"pgo-advisor explain {finding.rule}", style="dim"))
     return Group(title, Padding(Group(*body), (0, 0, 0, 4)))

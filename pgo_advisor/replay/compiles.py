@@ -17,6 +17,7 @@ from pgo_advisor.dynamo.sources import (
     tensor_property,
     whole_number,
 )
+from pgo_advisor.report import UserLine
 
 
 class Tensor(NamedTuple):
@@ -115,6 +116,7 @@ class Compile:
     """Where it broke the graph, as file and line."""
     failure: str | None = None
     """The exception that ended the compile, first line."""
+    failed_at: UserLine | None = None
     tensors: dict[str, Tensor] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)
     symbolic: set[SourceDim] = field(default_factory=set)
@@ -127,11 +129,15 @@ class Compile:
     specialized: set[SourceDim] = field(default_factory=set)
     specialized_as: dict[str, set[SourceDim]] = field(default_factory=dict)
     """What was specialized, by its symbol: several if duck sizing had given them one symbol."""
+    pinned_at: dict[SourceDim, UserLine] = field(default_factory=dict)
+    """Where the user's code specialized it, as far as that is recorded."""
     structure: dict[tuple[str, str], str] = field(default_factory=dict)
     """Guards that are not about sizes, by (kind, source)."""
     installed: list[ShapeGuard] = field(default_factory=list)
     decisions: list[Relation] = field(default_factory=list)
     """All decisions on symbols while tracing, in their order."""
+    decided_at: list[tuple[Relation, UserLine]] = field(default_factory=list)
+    """Those of the user's own code, with the line."""
     symbols: dict[str, str] = field(default_factory=dict)
     """What a symbol stands for, as `L['x'].size()[0]`."""
     values: dict[str, Number] = field(default_factory=dict)

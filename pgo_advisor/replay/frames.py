@@ -13,6 +13,7 @@ from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.shape_guards import parse_relation
 from pgo_advisor.dynamo.sources import SourceDim, is_of_base, whole_number
 from pgo_advisor.replay.compiles import Compile, GuardFailure, Scalar, ShapeGuard, Tensor
+from pgo_advisor.report import UserLine
 from pgo_advisor.tables import Tables
 
 UNKNOWN = "<unknown>"
@@ -133,7 +134,16 @@ def _compile(row: Row) -> Compile:
         path=row["graph_path"],
         partial=row["recorded_by"] == "console",
         failure=kind and f"{kind}: {reason.partition(chr(10))[0]}",
+        failed_at=_line(row["fail_file"], row["fail_line"]),
     )
+
+
+def _line(file: str | None, line: int | None, code: str | None = None) -> UserLine | None:
+    return None if file is None or line is None else UserLine(file, line, code)
+
+
+def _user_line(row: Row) -> UserLine | None:
+    return _line(row["user_file"], row["user_line"], row["user_code"])
 
 
 def _frame(row: Row) -> Frame:
@@ -193,6 +203,8 @@ def _add_specialization(call: Compile, row: Row) -> None:
     pair = SourceDim(row["source"], row["dim"])
     call.specialized.add(pair)
     call.specialized_as.setdefault(row["symbol"], set()).add(pair)
+    if line := _user_line(row):
+        call.pinned_at[pair] = line
 
 
 def _add_guard(call: Compile, row: Row) -> None:
@@ -205,6 +217,8 @@ def _add_shape_guard(call: Compile, row: Row) -> None:
         return
     if not row["installed"]:
         call.decisions.append(relation)
+        if line := _user_line(row):
+            call.decided_at.append((relation, line))
         return
     call.installed.append(ShapeGuard(relation, "duck sizing" in (row["comment"] or "")))
     for name, other in permutations(relation.equal_names() or (), 2):

@@ -30,6 +30,7 @@ __all__ = [
     "Report",
     "Totals",
     "Unexpressible",
+    "UserLine",
     "Verdict",
     "runs_in_words",
 ]
@@ -98,6 +99,19 @@ class Cause(Part, frozen=True):
         if self.expected is not None and self.actual is not None:
             return f"{self.expected} → {self.actual}"
         return self.actual or self.expected or ""
+
+
+class UserLine(Part, frozen=True):
+    """A line of the user's own code."""
+
+    file: str
+    """As it was recorded; where PyTorch shortened it and no record has the whole, the end of it."""
+    line: int
+    code: str | None
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
 
 
 class Recompile(Part, frozen=True):
@@ -218,10 +232,12 @@ class Finding(Part, frozen=True):
     summary: str
     fix: str
     compiles: int
-    """Recompiles that it brought about."""
+    """Recompiles that it brought about. Each counts once: with the finding of its main cause."""
     seconds: float
     """Their durations in all."""
     evidence: tuple[str, ...]
+    lines: tuple[UserLine, ...] = ()
+    """The user's lines that bring it about, as far as the record tells them."""
 
 
 class ProcessGroup(Part, frozen=True):

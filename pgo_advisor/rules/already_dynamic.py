@@ -35,12 +35,11 @@ The size is pinned all the same: see pinned-dim.
 
 from collections.abc import Iterator
 
-from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule, remark
+from pgo_advisor.rules.base import Found, Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Found]:
     from_start = [
         pair
         for pair in code.varying

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.sources import is_of_module
-from pgo_advisor.report import Cause, Finding, Recompile
+from pgo_advisor.report import Cause, Finding, Recompile, UserLine
 from pgo_advisor.rules.code_object import CodeObject, brief
+from pgo_advisor.rules.user_lines import stated
+
+_MOST_LINES = 16
+
+
+class Claim(NamedTuple):
+    """That a finding brought a recompile about."""
+
+    order: int
+    """How many of the recompile's causes come before that of the finding."""
+    seconds: float
+
+    @classmethod
+    def last(cls, recompile: Recompile) -> Claim:
+        """One that gives way to each finding of a cause."""
+        return cls(len(recompile.causes), recompile.seconds)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding without its cost, and the recompiles that it would count, by the keys of the compiles."""
+
+    finding: Finding
+    claims: Mapping[int, Claim] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -31,7 +56,9 @@ class Rule:
     concerns: Callable[[CodeObject, Cause], bool] = lambda code, cause: True
     summary: Callable[[CodeObject, list[Cause]], str] | None = None
     fix: str = ""
-    find: Callable[[CodeObject], Iterable[Finding]] | None = None
+    lines: Callable[[CodeObject, Cause], Iterable[UserLine]] = stated
+    """Where the user's code brings a cause about."""
+    find: Callable[[CodeObject], Iterable[Found]] | None = None
 
     @property
     def title(self) -> str:
@@ -47,7 +74,7 @@ class Rule:
             for heading, _, text in told
         }
 
-    def findings(self, code: CodeObject) -> Iterable[Finding]:
+    def findings(self, code: CodeObject) -> Iterable[Found]:
         """What it finds in a code object."""
         if self.find is not None:
             return self.find(code)
@@ -58,7 +85,9 @@ class Rule:
             for recompile, cause in code.with_cause(*self.causes)
             if self.concerns(code, cause)
         )
-        return finding(self.id, code, causes, lambda seen: summary(code, seen), self.fix)
+        return finding(
+            self.id, code, causes, lambda seen: summary(code, seen), self.fix, lines=self.lines
+        )
 
 
 def finding(
@@ -68,35 +97,51 @@ def finding(
     summary: Callable[[list[Cause]], str],
     fix: str,
     evidence: Iterable[str] = (),
-) -> Iterator[Finding]:
+    lines: Callable[[CodeObject, Cause], Iterable[UserLine]] = stated,
+) -> Iterator[Found]:
     """One finding for all the given causes of a code object; none if there are none."""
     found = list(causes)
     if not found:
         return
-    recompiles = {recompile.compile: recompile for recompile, _ in found}
-    yield Finding(
-        rule=rule,
-        frames=(code.id,),
-        summary=summary([cause for _, cause in found]),
-        fix=fix,
-        compiles=len(recompiles),
-        seconds=sum(recompile.seconds for recompile in recompiles.values()),
+    seen = [cause for _, cause in found]
+    claims: dict[int, Claim] = {}
+    for recompile, cause in found:
+        claim = Claim(recompile.causes.index(cause), recompile.seconds)
+        claims[recompile.compile] = min(claim, claims.get(recompile.compile, claim))
+    yield remark(
+        rule,
+        code,
+        summary(seen),
+        fix,
         evidence=(*evidence, *_quoted(found)),
+        lines=(line for cause in seen for line in lines(code, cause)),
+        claims=claims,
     )
 
 
 def remark(
-    rule: str, code: CodeObject, summary: str, fix: str, evidence: Iterable[str] = ()
-) -> Finding:
-    """A finding that no recompile is due to."""
-    return Finding(
-        rule=rule,
-        frames=(code.id,),
-        summary=summary,
-        fix=fix,
-        compiles=0,
-        seconds=0.0,
-        evidence=tuple(evidence),
+    rule: str,
+    code: CodeObject,
+    summary: str,
+    fix: str,
+    *,
+    evidence: Iterable[str] = (),
+    lines: Iterable[UserLine] = (),
+    claims: Mapping[int, Claim] | None = None,
+) -> Found:
+    """A finding; without `claims` one that no recompile is due to."""
+    return Found(
+        Finding(
+            rule=rule,
+            frames=(code.id,),
+            summary=summary,
+            fix=fix,
+            compiles=0,
+            seconds=0.0,
+            evidence=tuple(dict.fromkeys(evidence)),  # ranks that compiled alike give the same
+            lines=tuple(dict.fromkeys(lines))[:_MOST_LINES],
+        ),
+        claims or {},
     )
 
 
@@ -127,6 +172,18 @@ def sources(seen: Iterable[Cause], most: int = 4) -> str:
         return "an input"
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def places(seen: Iterable[Cause], most: int = 4) -> str:
+    """The inputs that causes name, with their dims and values: `L['x'] dim 0 (6, 9)`."""
+    met: dict[str, list[Cause]] = {}
+    for cause in seen:
+        met.setdefault(cause.where or "an input", []).append(cause)
+    told = [
+        f"{where} ({values(causes)})" if values(causes) else where for where, causes in met.items()
+    ]
+    shown = ", ".join(told[:most])
+    return shown if len(told) <= most else f"{shown} and {len(told) - most} more"
 
 
 def values(seen: Iterable[Cause], most: int = 6) -> str:

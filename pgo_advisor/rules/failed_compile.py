@@ -39,27 +39,34 @@ The code is meant to run eagerly: then say so, with `torch.compiler.disable`.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from msgspec.structs import replace
+from msgspec import structs
 
-from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule, remark
+from pgo_advisor.rules.base import Claim, Found, Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
-    failed = [call for call in code.compiles if call.outcome == "failed"]
-    if failed:
-        yield replace(
-            remark(
-                RULE.id,
-                code,
-                f"{len(failed)} of {len(code.compiles)} compiles of {code.name} ended with an exception",
-                "Mend that first: what a failed compile would have recompiled for cannot be known.",
-                evidence=dict.fromkeys(call.failure for call in failed if call.failure),
-            ),
-            seconds=sum(call.seconds for call in failed),
-        )
+def _find(code: CodeObject) -> Iterator[Found]:
+    failed = {call.key: call for call in code.compiles if call.outcome == "failed"}
+    if not failed:
+        return
+    claims = {
+        recompile.compile: Claim.last(recompile)
+        for recompile in code.recompiles
+        if recompile.compile in failed
+    }
+    found = remark(
+        RULE.id,
+        code,
+        f"{len(failed)} of {len(code.compiles)} compiles of {code.name} ended with an exception",
+        "Mend that first: what a failed compile would have recompiled for cannot be known.",
+        evidence=(call.failure for call in failed.values() if call.failure),
+        lines=(call.failed_at for call in failed.values() if call.failed_at),
+        claims=claims,
+    )
+    first = sum(call.seconds for key, call in failed.items() if key not in claims)
+    yield replace(found, finding=structs.replace(found.finding, seconds=first))
 
 
 RULE = Rule("PGO604", "failed-compile", __doc__, find=_find)

@@ -38,12 +38,11 @@ from collections.abc import Iterator
 
 from pgo_advisor.replay.compiles import SIZE_CAUSES
 from pgo_advisor.replay.declaration import Declaration
-from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule, remark
+from pgo_advisor.rules.base import Found, Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Found]:
     others = sorted(_other_causes(code))
     hidden = [
         pair

@@ -35,14 +35,13 @@ The sizes of the first two calls are the same: then nothing becomes dynamic.
 
 from collections.abc import Iterator
 
-from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule, remark
+from pgo_advisor.rules.base import Found, Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 _MANY = 32
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Found]:
     if len(code.planned) >= _MANY:
         yield remark(
             RULE.id,

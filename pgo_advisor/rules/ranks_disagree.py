@@ -36,14 +36,12 @@ The ranks run different parts of the model (pipeline parallel).
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
-from pgo_advisor.report import Finding, runs_in_words
-from pgo_advisor.rules.base import Rule, remark
+from pgo_advisor.report import Recompile, runs_in_words
+from pgo_advisor.rules.base import Claim, Found, Rule, remark
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Found]:
     by_rank = _compiles_by_rank(code)
     alike: dict[int, list[int]] = defaultdict(list)
     for rank, compiles in by_rank.items():
@@ -51,21 +49,28 @@ def _find(code: CodeObject) -> Iterator[Finding]:
     if len(alike) < 2:
         return
     most, least = max(alike), min(alike)
-    yield replace(
-        remark(
-            RULE.id,
-            code,
-            f"Ranks disagree on {code.name}: {most} compiles on rank {alike[most][0]}, {least} on "
-            f"rank {alike[least][0]}, so the others wait for it",
-            "The advice is for all ranks together: set it on each. "
-            "torch._dynamo.config.enable_compiler_collectives = True lets ranks agree on what is dynamic.",
-            evidence=(
-                f"{compiles} compiles: {runs_in_words(sorted(alike[compiles]), 'rank')}"
-                for compiles in sorted(alike, reverse=True)[:16]
-            ),
+    yield remark(
+        RULE.id,
+        code,
+        f"Ranks disagree on {code.name}: {most} compiles on rank {alike[most][0]}, {least} on "
+        f"rank {alike[least][0]}, so the others wait for it",
+        "The advice is for all ranks together: set it on each. "
+        "torch._dynamo.config.enable_compiler_collectives = True lets ranks agree on what is dynamic.",
+        evidence=(
+            f"{compiles} compiles: {runs_in_words(sorted(alike[compiles]), 'rank')}"
+            for compiles in sorted(alike, reverse=True)[:16]
         ),
-        compiles=sum(by_rank.values()) - len(by_rank) * least,
+        claims={
+            recompile.compile: Claim.last(recompile)
+            for rank, compiles in by_rank.items()
+            for recompile in _last(code, rank, compiles - least)
+        },
     )
+
+
+def _last(code: CodeObject, rank: int, number: int) -> list[Recompile]:
+    own = [recompile for recompile in code.recompiles if recompile.rank == rank]
+    return own[len(own) - number :]
 
 
 def _compiles_by_rank(code: CodeObject) -> Counter[int]:

@@ -39,12 +39,11 @@ Raising the limit without knowing the cause only delays it, and costs a compile 
 from collections.abc import Iterator
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule, finding
+from pgo_advisor.rules.base import Found, Rule, finding
 from pgo_advisor.rules.code_object import CodeObject
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Found]:
     limits = ", ".join(map(str, code.recompile_limits))
     limit = f" ({limits})" if limits else ""
     return finding(

@@ -43,8 +43,8 @@ from collections.abc import Iterator
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import Capability, TorchRelease
-from pgo_advisor.report import Cause, Finding
-from pgo_advisor.rules.base import Rule, finding, on_module
+from pgo_advisor.report import Cause
+from pgo_advisor.rules.base import Found, Rule, finding, on_module
 from pgo_advisor.rules.code_object import CodeObject
 
 _IDENTITY = (CauseKind.object_identity, CauseKind.object_type)
@@ -53,7 +53,7 @@ _DEFAULT_LIMIT = 8
 """`torch/_dynamo/config.py`, `recompile_limit`, from 2.0 (`cache_size_limit`) to 2.15."""
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Found]:
     graphs = max(code.plan.predictions[frame.key].compiles.low for frame in code.frames)
     allowed = next(iter(code.recompile_limits), _DEFAULT_LIMIT)
     fix = (

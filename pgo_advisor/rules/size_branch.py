@@ -46,28 +46,22 @@ Unbacked sizes are no way out: the branch becomes a graph break, and so more gra
 from collections.abc import Iterator
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.report import Finding
-from pgo_advisor.rules.base import Rule, finding, sources
+from pgo_advisor.rules.base import Found, Rule, finding, sources
 from pgo_advisor.rules.code_object import CodeObject
+from pgo_advisor.rules.user_lines import deciding
 
 _CAUSES = (CauseKind.symbolic_range, CauseKind.divisibility, CauseKind.symbolic_relation)
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
-    causes = list(code.with_cause(*_CAUSES))
-    lines = dict.fromkeys(
-        f"{cause.user_location or 'in the code'}: {cause.user_code}"
-        for _, cause in causes
-        if cause.user_code
-    )
+def _find(code: CodeObject) -> Iterator[Found]:
     return finding(
         RULE.id,
         code,
-        causes,
+        code.with_cause(*_CAUSES),
         lambda seen: f"The code decides by the size of {sources(seen)}: one graph for each outcome",
         "As many graphs as outcomes are right. To have fewer, take the branch out of the compiled function, or "
         "pad so that all calls take the same one.",
-        evidence=lines,
+        lines=deciding,
     )
 
 

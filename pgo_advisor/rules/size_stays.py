@@ -38,14 +38,14 @@ from collections.abc import Iterator, Mapping
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.replay.graphs import Objection
-from pgo_advisor.report import Cause, Finding
-from pgo_advisor.rules.base import Rule, finding, sources
+from pgo_advisor.report import Cause
+from pgo_advisor.rules.base import Found, Rule, finding, sources
 from pgo_advisor.rules.code_object import CodeObject
 
 _SIZES = (CauseKind.tensor_size, CauseKind.int_value)
 
 
-def _find(code: CodeObject) -> Iterator[Finding]:
+def _find(code: CodeObject) -> Iterator[Found]:
     found = [
         (recompile, recompile.causes[0])
         for recompile in code.recompiles

@@ -208,7 +208,16 @@ def _end(number: int, printed: Printed | None) -> Row:
     if printed is None:
         return {"outcome": "unseen" if number else "graph"}
     if printed.error:
-        return {"outcome": "failed", "fail_type": printed.error[0], "fail_reason": printed.error[1]}
+        kind, reason = printed.error
+        known = (place for pin in printed.violated if (place := printed.places.get(pin.name)))
+        file, line, _ = next(known, (None, None, None))
+        return {
+            "outcome": "failed",
+            "fail_type": kind,
+            "fail_reason": reason,
+            "fail_file": file,
+            "fail_line": line,
+        }
     if printed.limit:
         kind, most = printed.limit
         kind = kind.replace("cache_size_limit", "recompile_limit")

@@ -124,6 +124,8 @@ class Metrics(msgspec.Struct):
     co_firstlineno: int | None = None
     fail_type: str | None = None
     fail_reason: str | None = None
+    fail_user_frame_filename: str | None = None
+    fail_user_frame_lineno: int | None = None
     start_time: float | None = None
     duration_us: float | None = None
     entire_frame_compile_time_s: float | None = None

@@ -108,6 +108,8 @@ def _compile_row(compile_: Compile, torch_version: str | None) -> Row:
         **settings_of(metrics),
         "fail_type": metrics.fail_type,
         "fail_reason": metrics.fail_reason,
+        "fail_file": metrics.fail_user_frame_filename,
+        "fail_line": metrics.fail_user_frame_lineno,
         "torch_version": metrics.pytorch_version or torch_version,
         "recorded_by": "trace",
     }
