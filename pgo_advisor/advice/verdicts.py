@@ -60,7 +60,7 @@ def _frame_report(group: CodeObject, sites: tuple[CallSite, ...], profile: Profi
 def _verdict(group: CodeObject, predicted: Range, profile: Profile) -> tuple[Verdict, Said]:
     compiles = len(group.compiles)
     if not group.recompiles:
-        return Verdict.nothing_to_do, WhyVerdict.compiled_once()
+        return Verdict.nothing_to_do, _never_again(group)
     if group.planned and predicted.low < compiles:
         why = WhyVerdict.fewer_compiles(compiles=compiles, predicted=predicted)
         return Verdict.marking_helps, why
@@ -73,6 +73,15 @@ def _verdict(group: CodeObject, predicted: Range, profile: Profile) -> tuple[Ver
         return Verdict.marking_does_not_help, WhyVerdict.not_in_text()
     kinds = ", ".join(kind.value for kind, _ in (_not_of_size(group) or causes).most_common(3))
     return Verdict.marking_does_not_help, WhyVerdict.saves_nothing(kinds=kinds)
+
+
+def _never_again(group: CodeObject) -> Said:
+    processes = len({frame.log for frame in group.frames})
+    if len(group.compiles) > processes:
+        return WhyVerdict.compiled_anew(compiles=len(group.compiles))
+    if processes > 1:
+        return WhyVerdict.once_in_each(processes=processes)
+    return WhyVerdict.compiled_once()
 
 
 def _not_of_size(group: CodeObject) -> Counter[CauseKind]:

@@ -95,6 +95,10 @@ class WhyVerdict(Code):
     """What a frame's verdict rests on."""
 
     compiled_once = "it was compiled once and never again"
+    once_in_each = "it was compiled once in each of {processes} processes"
+    compiled_anew = (
+        "it was compiled {compiles} times, each anew: torch._dynamo.reset() came between"
+    )
     fewer_compiles = "{compiles} compiles become {predicted}"
     mark_earlier = "mark it before the first call as well"
     saving_unknown = (

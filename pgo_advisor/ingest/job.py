@@ -213,8 +213,8 @@ def _joined(
     if not any(log.rows.get(table) for _, log in logs for table in ("compiles", "pgo_entries")):
         names = ", ".join(str(item.shown) for item, _ in logs[:3])
         for item, log in logs:
-            if item.kind == "console" and log.losses:
-                raise NoCompileError(f"no compile is recorded in {names}: {log.losses[0]}")
+            if why := [*log.notes, *(log.losses if item.kind == "console" else ())]:
+                raise NoCompileError(f"no compile is recorded in {names}: {why[0]}")
         lost = f" Lost: {losses[0]}" if losses else ""
         raise NoCompileError(
             f"no compile is recorded in {names}: was torch.compile reached, and not switched off "

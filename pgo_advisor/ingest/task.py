@@ -21,6 +21,7 @@ from pgo_advisor.ingest.pgo.pickles import MOST_BYTES, read_code_state
 from pgo_advisor.ingest.pgo.text import read_pgo_text
 from pgo_advisor.ingest.rows import LogRows
 from pgo_advisor.ingest.trace.collect import read_output, read_parts
+from pgo_advisor.ingest.trace.export import OF_EXPORT, is_of_export
 from pgo_advisor.ingest.trace.prefilter import Prefilter
 from pgo_advisor.ingest.trace.repair import write_repaired
 from pgo_advisor.ingest.trace.rows import log_rows
@@ -152,7 +153,8 @@ def _raise_stopped(runs: Iterable[Future[Counter[str]]]) -> None:
 def _of_log(item: Found, processes: list[tuple[str, LogRows]], losses: list[str]) -> Iterator[Read]:
     """The rows of each process that wrote into a log; the first also tells what was lost of it."""
     if not processes:
-        yield item, LogRows({}, None, [*losses, "it holds no record of a compile"])
+        notes = [OF_EXPORT] if is_of_export(item.path) else []
+        yield item, LogRows({}, None, [*losses, "it holds no record of a compile"], notes)
     for number, (process, log) in enumerate(processes):
         log.losses[:0] = losses if number == 0 else []
         shown = item.shown if len(processes) == 1 else Path(f"{item.shown} (process {process})")

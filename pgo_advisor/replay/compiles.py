@@ -117,6 +117,7 @@ class Compile:
     failure: str | None = None
     """The exception that ended the compile, first line."""
     failed_at: UserLine | None = None
+    called_at: UserLine | None = None
     tensors: dict[str, Tensor] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)
     symbolic: set[SourceDim] = field(default_factory=set)

@@ -111,10 +111,10 @@ def _reason(refusal: GuardFailure, graph: Compile | None, call: Compile) -> Caus
 
 def _number_met(refusal: GuardFailure, call: Compile) -> str | None:
     """An int or a float as the call had it: the guard on its value tells only the graph's."""
-    if refusal.cause not in (CauseKind.int_value, CauseKind.float_value) or call.partial:
+    if refusal.cause not in (CauseKind.int_value, CauseKind.float_value):
         return None
     scalar = refusal.pair and call.scalars.get(refusal.pair.source)
-    return scalar.value if scalar else None
+    return scalar.value if scalar and not scalar.value.startswith("not ") else None
 
 
 def _may_be(small: SourceDim, refusal: GuardFailure) -> bool:

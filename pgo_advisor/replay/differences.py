@@ -101,7 +101,7 @@ def _structural(objection: Objection) -> Iterator[Cause]:
     guard, (source, _) = objection.guard, objection.pair or ("", None)
     old, new = str(objection.expected), str(objection.actual)
     if guard in _BY_GUARD:
-        yield Cause(_BY_GUARD[guard], source or None, None, old, new)
+        yield Cause(_BY_GUARD[guard], source or None, None, _value(guard, old), _value(guard, new))
     elif guard == "TENSOR_MATCH":
         yield from _tensor_parts(source, old, new)
     elif guard == "GLOBAL_STATE":
@@ -112,6 +112,19 @@ def _structural(objection: Objection) -> Iterator[Cause]:
         literal = new.rpartition(" == ")[2]
         kind = CauseKind.string_value if literal[:1] in "'\"" else CauseKind.constant_value
         yield Cause(kind, source, None, old.rpartition(" == ")[2], literal)
+
+
+_LENGTHS = {"LENGTH_CHECK", "SEQUENCE_LENGTH", "DICT_LENGTH"}
+_IDENTITIES = {"ID_MATCH", "TYPE_MATCH"}
+
+
+def _value(guard: str, text: str) -> str | None:
+    """What a guard's expression says of the value: a length, the class of an object, or itself."""
+    if guard in _LENGTHS:
+        return "0" if text.startswith("not ") else text.rpartition(" == ")[2]
+    if guard in _IDENTITIES and text.startswith("___check_"):
+        return text.partition(", type=<class '")[2].removesuffix("'>") or None
+    return text
 
 
 def _tensor_parts(source: str, old: str, new: str) -> Iterator[Cause]:

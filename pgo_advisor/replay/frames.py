@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
@@ -16,6 +17,7 @@ from pgo_advisor.replay.compiles import Compile, GuardFailure, Scalar, ShapeGuar
 from pgo_advisor.report import UserLine
 from pgo_advisor.tables import Tables
 
+_FLOAT = re.compile(r"-?\d{1,20}\.\d{1,20}(?:e[+-]?\d{1,3})?")
 UNKNOWN = "<unknown>"
 """Stands for a name or file that nothing tells."""
 
@@ -79,6 +81,7 @@ def frames_of(tables: Tables) -> list[Frame]:
             frames[row["frame"]] = _frame(row)
         frame = frames[row["frame"]]
         frame.compiles.append(call)
+        frame.settings |= _settings(row)
         frame.caller_known = frame.caller_known or row["call_file"] is not None
     for table, add in (
         (tables.inputs, _add_input),
@@ -135,6 +138,7 @@ def _compile(row: Row) -> Compile:
         partial=row["recorded_by"] == "console",
         failure=kind and f"{kind}: {reason.partition(chr(10))[0]}",
         failed_at=_line(row["fail_file"], row["fail_line"]),
+        called_at=_line(row["call_file"], row["call_line"], row["call_code"]),
     )
 
 
@@ -146,6 +150,10 @@ def _user_line(row: Row) -> UserLine | None:
     return _line(row["user_file"], row["user_line"], row["user_code"])
 
 
+def _settings(row: Row) -> frozenset[str]:
+    return frozenset(filter(None, (row["settings"] or "").split(", ")))
+
+
 def _frame(row: Row) -> Frame:
     return Frame(
         key=row["frame"],
@@ -154,7 +162,7 @@ def _frame(row: Row) -> Frame:
         name=row["name"] or UNKNOWN,
         file=row["file"] or UNKNOWN,
         line=row["line"] or 0,
-        settings=frozenset((row["settings"] or "").split(", ")),
+        settings=_settings(row),
         called_from_compiled=bool(row["called_from_compiled"]),
         compiles=[],
     )
@@ -167,9 +175,14 @@ def _add_input(call: Compile, row: Row) -> None:
     elif row["kind"] == "alias":
         call.aliases[source] = row["size"]
     else:
-        call.scalars[source] = Scalar(row["kind"], row["value"])
+        call.scalars[source] = Scalar(row["kind"], _number(row["kind"], row["value"]))
         if row["symbolic"]:
             call.symbolic.add(SourceDim(source))
+
+
+def _number(kind: str, value: str) -> str:
+    """A float as Python prints it: a symbol's has 15 digits, `0.190000000000000`."""
+    return repr(float(value)) if kind == "float" and _FLOAT.fullmatch(value) else value
 
 
 def _add_tensor(call: Compile, source: str, row: Row) -> None:

@@ -34,7 +34,8 @@ Self-attention and cross-attention share one function: two graphs are right.
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import sources
 
 RULE = Rule(
     "PGO408",

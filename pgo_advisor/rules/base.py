@@ -163,33 +163,3 @@ def _seen(cause: Cause) -> str:
 def on_module(cause: Cause) -> bool:
     """Whether it is of something on the module whose method is compiled."""
     return is_of_module(cause.source or "")
-
-
-def sources(seen: Iterable[Cause], most: int = 4) -> str:
-    """The sources that causes name, as a phrase."""
-    names = list(dict.fromkeys(cause.source for cause in seen if cause.source))
-    if not names:
-        return "an input"
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def places(seen: Iterable[Cause], most: int = 4) -> str:
-    """The inputs that causes name, with their dims and values: `L['x'] dim 0 (6, 9)`."""
-    met: dict[str, list[Cause]] = {}
-    for cause in seen:
-        met.setdefault(cause.where or "an input", []).append(cause)
-    told = [
-        f"{where} ({values(causes)})" if values(causes) else where for where, causes in met.items()
-    ]
-    shown = ", ".join(told[:most])
-    return shown if len(told) <= most else f"{shown} and {len(told) - most} more"
-
-
-def values(seen: Iterable[Cause], most: int = 6) -> str:
-    """The values that causes tell of, as a phrase: `0.1, 0.2, 0.3`; empty if they tell none."""
-    found = dict.fromkeys(
-        value for cause in seen for value in (cause.expected, cause.actual) if value is not None
-    )
-    shown = ", ".join(list(found)[:most])
-    return shown if len(found) <= most else f"{shown}, …"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.dynamo.sources import SourceDim, is_module, whole_number
 from pgo_advisor.replay.compiles import Compile
-from pgo_advisor.replay.frames import Frame
+from pgo_advisor.replay.frames import UNKNOWN, Frame
 from pgo_advisor.replay.plan import Plan
 from pgo_advisor.report import Cause, Recompile
 
@@ -28,6 +29,11 @@ class CodeObject:
     @property
     def name(self) -> str:
         return self.frames[0].name
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the record tells which function it is."""
+        return self.name != UNKNOWN
 
     @cached_property
     def compiles(self) -> tuple[Compile, ...]:
@@ -84,23 +90,54 @@ class CodeObject:
     def with_cause(self, *kinds: CauseKind) -> Iterator[tuple[Recompile, Cause]]:
         """Recompiles that the advice does not remove, with their causes of these kinds.
 
-        Where a module of another class runs the code, all else that differs follows from that.
+        Where a module of another class, or another function, runs the code, all else that differs follows
+        from that.
         """
         for recompile in self.recompiles:
             if not recompile.removed:
-                other = [cause for cause in recompile.causes if _is_of_another_class(cause)]
+                other = [
+                    cause
+                    for cause in recompile.causes
+                    if is_of_another_class(cause) or self.of_another_function(cause)
+                ]
                 yield from (
                     (recompile, cause) for cause in other or recompile.causes if cause.kind in kinds
                 )
 
-    @property
-    def recompile_limits(self) -> list[int]:
-        """Those under which it ran, the smallest first; empty where the trace does not tell."""
+    @cached_property
+    def is_wrapper(self) -> bool:
+        """Whether it is what PyTorch compiles for functions of its own (`wrap_inline`)."""
+        file = self.frames[0].file.replace("\\", "/")
+        return self.name == "inner" and file.endswith("torch/_dynamo/external_utils.py")
+
+    def of_another_function(self, cause: Cause) -> bool:
+        """Whether the wrapper runs another function or module than before."""
+        return (
+            self.is_wrapper
+            and (cause.source or "").startswith("L['fn']")
+            and cause.kind in (CauseKind.object_identity, CauseKind.object_type)
+        )
+
+    @cached_property
+    def numbers_of_two_types(self) -> frozenset[str]:
+        """The inputs that are an int in some calls and a float in others."""
+        kinds: dict[str, set[str]] = defaultdict(set)
+        for call in self.compiles:
+            for source, scalar in call.scalars.items():
+                kinds[source].add(scalar.kind)
+        for recompile in self.recompiles:
+            for cause in recompile.causes:
+                if cause.kind is CauseKind.object_type and cause.expected in ("int", "float"):
+                    kinds[cause.source or ""].update(("int", "float"))
+        return frozenset(source for source, met in kinds.items() if {"int", "float"} <= met)
+
+    def limits(self, name: str = "recompile_limit") -> list[int]:
+        """Those under which it ran, the smallest first; empty where the record does not tell."""
         told = {
-            whole_number(name.partition("=")[2])
+            whole_number(setting.removeprefix(f"{name}="))
             for frame in self.frames
-            for name in frame.settings
-            if name.startswith("recompile_limit=")
+            for setting in frame.settings
+            if setting.startswith(f"{name}=")
         }
         return sorted(limit for limit in told if limit is not None)
 
@@ -112,7 +149,8 @@ def _value(call: Compile, pair: SourceDim) -> int | str | None:
     return call.value(pair)
 
 
-def _is_of_another_class(cause: Cause) -> bool:
+def is_of_another_class(cause: Cause) -> bool:
+    """Whether a module of another class runs the code."""
     return cause.kind is CauseKind.object_type and is_module(cause.source or "")
 
 

@@ -36,7 +36,8 @@ The values are few, as is usual: then there is nothing to do.
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources, values
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import changes
 
 RULE = Rule(
     "PGO403",
@@ -48,9 +49,9 @@ RULE = Rule(
         CauseKind.none_value,
         CauseKind.constant_value,
     ),
+    concerns=lambda code, cause: cause.source is not None or cause.kind is not CauseKind.none_value,
     summary=lambda code, seen: (
-        f"{sources(seen)} takes several constant values"
-        + (f" ({values(seen)})" if values(seen) else "")
+        f"{code.name} is compiled for each of several constants: {changes(seen)}"
     ),
     fix="A graph for each combination of values is right. To have fewer, compile the variants as separate "
     "functions, or always pass a tensor where None is passed now.",

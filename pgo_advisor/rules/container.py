@@ -34,17 +34,15 @@ There are few lengths, each used often.
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources, values
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import changes
 
 RULE = Rule(
     "PGO407",
     "container",
     __doc__,
     causes=(CauseKind.container_length, CauseKind.dict_keys),
-    summary=lambda code, seen: (
-        f"{sources(seen)} changes its length or keys"
-        + (f" ({values(seen)})" if values(seen) else "")
-    ),
+    summary=lambda code, seen: f"A container changes its length or keys: {changes(seen)}",
     fix="The structure of containers is never dynamic: stack the tensors into one, pad the list, or always pass the "
     "same keys.",
 )

@@ -38,7 +38,8 @@ The code requires equality: then the calls do different things, and two graphs a
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import inputs
 
 RULE = Rule(
     "PGO205",
@@ -46,7 +47,7 @@ RULE = Rule(
     __doc__,
     causes=(CauseKind.equal_dims,),
     summary=lambda code, seen: (
-        f"A graph took sizes to be equal that differ in a later call: {sources(seen)}"
+        f"A graph took sizes to be equal that differ in a later call: {inputs(seen)}"
     ),
     fix="If it is chance: declare both, warm up with unequal sizes, or set "
     "torch.fx.experimental._config.use_duck_shape = False. If the code needs them equal, both kinds of calls "

@@ -37,13 +37,15 @@ It changes once or twice in the whole run: one recompile may be cheaper than the
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources, values
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import changes
 
 RULE = Rule(
     "PGO401",
     "float-value",
     __doc__,
     causes=(CauseKind.float_value,),
-    summary=lambda code, seen: f"The float {sources(seen)} changes ({values(seen)})",
+    concerns=lambda code, cause: cause.source not in code.numbers_of_two_types,
+    summary=lambda code, seen: f"A float changes: {changes(seen)}",
     fix="Pass it as a tensor: torch.tensor(lr). A list entry does not spare its recompile.",
 )

@@ -41,10 +41,9 @@ from pgo_advisor.report import Cause
 from pgo_advisor.rules.base import Rule
 
 
-def _state(cause: Cause) -> str:
-    if cause.kind is CauseKind.grad_mode:
-        return "grad mode"
-    return cause.actual or "a mode that the trace does not name"
+def _states(cause: Cause) -> list[str]:
+    told = (cause.actual or "").replace("grad_mode", "grad mode").split(", ")
+    return list(filter(None, told)) or ["a mode that the record does not name"]
 
 
 RULE = Rule(
@@ -54,7 +53,7 @@ RULE = Rule(
     causes=(CauseKind.grad_mode, CauseKind.global_state),
     summary=lambda code, seen: (
         f"{code.name} is called under different global states: "
-        + ", ".join(dict.fromkeys(map(_state, seen)))
+        + ", ".join(dict.fromkeys(state for cause in seen for state in _states(cause)))
     ),
     fix="Call it always under the same one, or accept a graph for each: torch.no_grad, autocast, default dtype, "
     "deterministic algorithms and the number of threads all count.",

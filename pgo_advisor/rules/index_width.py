@@ -36,7 +36,8 @@ The cause is PyTorch's own choice of kernel; no declaration of sizes changes it.
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import inputs
 
 RULE = Rule(
     "PGO206",
@@ -44,7 +45,7 @@ RULE = Rule(
     __doc__,
     causes=(CauseKind.index_width,),
     summary=lambda code, seen: (
-        f"{sources(seen)} makes a tensor of more elements than 32 bits count, in some calls"
+        f"A tensor has more elements than 32 bits count, in some calls: {inputs(seen)}"
     ),
     fix="One graph for each side is right. To have one, split the large input, so that all calls stay below.",
 )

@@ -37,7 +37,8 @@ There is no gain in marking late.
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import inputs
 
 RULE = Rule(
     "PGO503",
@@ -45,7 +46,7 @@ RULE = Rule(
     __doc__,
     causes=(CauseKind.marking_changed,),
     summary=lambda code, seen: (
-        f"{sources(seen)} is marked dynamic in a later call, and was not in the first"
+        f"Marked dynamic in a later call, and not in the first: {inputs(seen)}"
     ),
     fix="Mark it before the first call: then calls without the mark use the same graph.",
 )

@@ -43,7 +43,8 @@ The pin is right and the sizes are few: raise the recompile limit to their numbe
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, places
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import changes
 from pgo_advisor.rules.user_lines import pinning
 
 RULE = Rule(
@@ -53,7 +54,7 @@ RULE = Rule(
     causes=(CauseKind.tensor_size, CauseKind.int_value),
     concerns=lambda code, cause: (cause.source, cause.dim) in code.specialized,
     summary=lambda code, seen: (
-        f"The code turns {places(seen)} into a constant, whatever is declared"
+        f"The code turns {changes(seen, dims=True)} into a constant, whatever is declared"
     ),
     fix="Look at the line that pins it: a size that has to equal a parameter's, range(n), an index into a list, "
     "int(n), an operator without dynamic shapes. Change it, or pad to few sizes.",

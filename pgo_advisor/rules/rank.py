@@ -35,14 +35,15 @@ There are two or three ranks, each used often: as many graphs are right.
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources, values
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import changes
 
 RULE = Rule(
     "PGO405",
     "rank",
     __doc__,
     causes=(CauseKind.tensor_rank,),
-    summary=lambda code, seen: f"{sources(seen)} changes its number of dims ({values(seen)})",
+    summary=lambda code, seen: f"A tensor changes its number of dims: {changes(seen)}",
     fix="Give it one rank: unsqueeze or reshape before the call. No declaration makes the rank dynamic, and after a "
     "change of rank all dims of the input become dynamic by themselves.",
 )

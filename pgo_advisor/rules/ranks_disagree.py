@@ -74,11 +74,17 @@ def _last(code: CodeObject, rank: int, number: int) -> list[Recompile]:
 
 
 def _compiles_by_rank(code: CodeObject) -> Counter[int]:
-    """Of the ranks whose logs do not end within a compile: such a log tells nothing of what came then."""
-    found: Counter[int] = Counter()
+    """Of the ranks whose logs do not end within a compile: such a log tells nothing of what came then.
+
+    Of several logs of one rank, as of a restart or a copy, the longest.
+    """
+    by_log: Counter[tuple[int, int]] = Counter()
     for frame in code.frames:
         if frame.rank is not None and not any(call.outcome == "unknown" for call in frame.compiles):
-            found[frame.rank] += len(frame.compiles)
+            by_log[frame.rank, frame.log] += len(frame.compiles)
+    found: Counter[int] = Counter()
+    for (rank, _), compiles in by_log.items():
+        found[rank] = max(found[rank], compiles)
     return found
 
 

@@ -46,8 +46,9 @@ Unbacked sizes are no way out: the branch becomes a graph break, and so more gra
 from collections.abc import Iterator
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Found, Rule, finding, sources
+from pgo_advisor.rules.base import Found, Rule, finding
 from pgo_advisor.rules.code_object import CodeObject
+from pgo_advisor.rules.phrases import inputs
 from pgo_advisor.rules.user_lines import deciding
 
 _CAUSES = (CauseKind.symbolic_range, CauseKind.divisibility, CauseKind.symbolic_relation)
@@ -58,7 +59,7 @@ def _find(code: CodeObject) -> Iterator[Found]:
         RULE.id,
         code,
         code.with_cause(*_CAUSES),
-        lambda seen: f"The code decides by the size of {sources(seen)}: one graph for each outcome",
+        lambda seen: f"The code decides by {inputs(seen)}: one graph for each outcome",
         "As many graphs as outcomes are right. To have fewer, take the branch out of the compiled function, or "
         "pad so that all calls take the same one.",
         lines=deciding,

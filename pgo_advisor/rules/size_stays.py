@@ -39,8 +39,9 @@ from collections.abc import Iterator, Mapping
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.replay.graphs import Objection
 from pgo_advisor.report import Cause
-from pgo_advisor.rules.base import Found, Rule, finding, sources
+from pgo_advisor.rules.base import Found, Rule, finding
 from pgo_advisor.rules.code_object import CodeObject
+from pgo_advisor.rules.phrases import inputs
 
 _SIZES = (CauseKind.tensor_size, CauseKind.int_value)
 
@@ -56,7 +57,7 @@ def _find(code: CodeObject) -> Iterator[Found]:
         code,
         found,
         lambda seen: (
-            f"{sources(seen)} varies, but declaring it is not predicted to save this compile"
+            f"Declaring {inputs(seen)} is not predicted to save these compiles, though it varies"
         ),
         "Something else keeps the calls apart, as told below. Where that is in your code, change it; else pad to few "
         "sizes, or accept the graphs.",

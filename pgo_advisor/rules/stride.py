@@ -38,13 +38,14 @@ f(y[:, ::2].contiguous())
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import sources
 
 RULE = Rule(
     "PGO406",
     "stride",
     __doc__,
     causes=(CauseKind.tensor_stride,),
-    summary=lambda code, seen: f"{sources(seen)} changes its memory layout",
+    summary=lambda code, seen: f"A tensor changes its memory layout: {sources(seen)}",
     fix="Call .contiguous() (or .to(memory_format=…)) on it before the call, so that all calls have one layout.",
 )

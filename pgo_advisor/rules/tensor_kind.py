@@ -36,28 +36,35 @@ Training and evaluation both run compiled: two graphs are right.
 - `torch/csrc/dynamo/guards.cpp`, `TensorCheck::check_verbose`
 """
 
+from collections.abc import Iterator
+
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources, values
+from pgo_advisor.report import Cause
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import changes
+
+_PROPERTIES = {
+    CauseKind.tensor_dtype: "dtype",
+    CauseKind.tensor_device: "device",
+    CauseKind.tensor_requires_grad: "requires_grad",
+    CauseKind.tensor_dispatch_keys: "dispatch keys",
+    CauseKind.tensor_type: "class",
+}
 
 
-def _property(kind: CauseKind) -> str:
-    return kind.value.removeprefix("tensor-").replace("requires-grad", "requires_grad")
+def _by_property(seen: list[Cause]) -> Iterator[tuple[str, list[Cause]]]:
+    for kind, name in _PROPERTIES.items():
+        if causes := [cause for cause in seen if cause.kind is kind]:
+            yield name, causes
 
 
 RULE = Rule(
     "PGO404",
     "tensor-kind",
     __doc__,
-    causes=(
-        CauseKind.tensor_dtype,
-        CauseKind.tensor_device,
-        CauseKind.tensor_requires_grad,
-        CauseKind.tensor_dispatch_keys,
-        CauseKind.tensor_type,
-    ),
-    summary=lambda code, seen: (
-        f"{sources(seen)} changes its "
-        f"{' and '.join(dict.fromkeys(_property(cause.kind) for cause in seen))} ({values(seen)})"
+    causes=tuple(_PROPERTIES),
+    summary=lambda code, seen: "; ".join(
+        f"A tensor changes its {name}: {changes(causes)}" for name, causes in _by_property(seen)
     ),
     fix="Bring the inputs to one form before the call: .to(dtype), .to(device), .detach(), the same autocast and "
     "inference_mode for all calls. Each form has a graph of its own.",

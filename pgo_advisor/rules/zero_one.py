@@ -39,7 +39,8 @@ Unbacked sizes raise data-dependent errors, or break the graph, where code branc
 """
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Rule, sources
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.phrases import inputs
 
 RULE = Rule(
     "PGO105",
@@ -50,7 +51,7 @@ RULE = Rule(
         cause.kind is CauseKind.zero_one or bool({"0", "1"} & {cause.expected, cause.actual})
     ),
     summary=lambda code, seen: (
-        f"{sources(seen)} has size 0 or 1 in some calls, which always has a graph of its own"
+        f"A size is 0 or 1 in some calls, which has a graph of its own: {inputs(seen)}"
     ),
     fix="Nothing, if one more graph is bearable. Else avoid the size (drop_last, pad to 2), or declare the dim "
     "unbacked: mark_unbacked, or TORCH_COMPILE_UNBACKED_SOURCES (2.8) instead of the other list.",

@@ -1,0 +1,65 @@
+"""A number is an int in some calls and a float in others.
+
+## What it does
+
+Finds recompiles for a number of another type than the graph was made for.
+
+## Why is this bad
+
+A graph is made for an int or for a float, also where the number itself is a symbol: so there is one
+more. JSON, YAML and `round` give either, as the number happens to be.
+
+## Example
+
+```python
+@torch.compile
+def damp(x, k):
+    return x * k
+
+
+for k in (2, 3, 2.5, 4):
+    damp(x, k)
+```
+
+## Use instead
+
+```python
+damp(x, float(k))
+```
+
+## When not to
+
+The code needs an int in some calls, as for an index: two graphs are right.
+
+## References
+
+- `torch/_dynamo/guards.py`, `TYPE_MATCH`
+"""
+
+from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.dynamo.sources import whole_number
+from pgo_advisor.report import Cause
+from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.code_object import CodeObject
+from pgo_advisor.rules.phrases import sources
+
+
+def _concerns(code: CodeObject, cause: Cause) -> bool:
+    """Whether the type changed; where the values are told, one of them is no whole number."""
+    if cause.source not in code.numbers_of_two_types:
+        return False
+    whole = {whole_number(side) is not None for side in (cause.expected, cause.actual) if side}
+    return cause.kind is CauseKind.object_type or len(whole) == 2
+
+
+RULE = Rule(
+    "PGO409",
+    "number-type",
+    __doc__,
+    causes=(CauseKind.object_type, CauseKind.int_value, CauseKind.float_value),
+    concerns=_concerns,
+    summary=lambda code, seen: (
+        f"A number is an int in some calls and a float in others: {sources(seen)}"
+    ),
+    fix="Convert it before the call, as by float(k), so that it always has one type: each has a graph of its own.",
+)
