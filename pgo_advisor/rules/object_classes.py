@@ -8,7 +8,7 @@ from collections import defaultdict
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.rules.code_object import CodeObject
 
-_CLASS = re.compile(r"___check_type_id\(.{1,4000}, (\d{1,20})\), type=<class '([^']{1,1000})'>")
+_CLASS = re.compile(r", (\d{1,20})\), type=<class '([^']{1,1000})'>")
 
 
 def made_anew(code: CodeObject) -> dict[str, str]:
