@@ -61,7 +61,7 @@ def told(found: Finding) -> list[tuple[str, str | None]]:
             [(f"{APP}/PGO604_failed_compile.py:7", "if log:")],
         ),
         # User stack: of a ConstraintViolationError
-        ("reports/q15.txt", "failed-compile", [("/home/w/scale.py:9", None)]),
+        ("reports/q15.txt", "pinned-dim", [("/home/w/scale.py:9", "return torch.ones(7) * v")]),
         # 0 and 1 are special in the framework: the line behind that guard is none of the user's doing
         ("traces/2.13.0/s04_zero_one.log.gz", "zero-one", []),
     ],

@@ -12,6 +12,7 @@ places      files and lines of the functions
 release     of PyTorch, or the newest that the text can be of
 declare     sources and dims that are to be declared
 listed      whether there is a list of dynamic sources
+findings    rule, recompiles that count with it, the first of the user's lines
 fewest      the least number of compiles that the range allows, at most
 profile     source, sizes, value of the entries of a PGO profile
 error       what is said where nothing is found
@@ -149,6 +150,15 @@ def test_declare(name: str, right: list[Any]) -> None:
 @every("listed")
 def test_listed(name: str, right: bool) -> None:
     assert bool(analysis(name).dynamic_sources) == right
+
+
+@every("findings")
+def test_findings(name: str, right: list[Any]) -> None:
+    found = {
+        (found.rule, found.compiles, found.lines[0].place if found.lines else None)
+        for found in analysis(name).findings
+    }
+    assert found == as_set(right)
 
 
 @every("fewest")

@@ -130,6 +130,8 @@ class Compile:
     specialized: set[SourceDim] = field(default_factory=set)
     specialized_as: dict[str, set[SourceDim]] = field(default_factory=dict)
     """What was specialized, by its symbol: several if duck sizing had given them one symbol."""
+    pinned_to: dict[SourceDim, str] = field(default_factory=dict)
+    """The constants that it was specialized to."""
     pinned_at: dict[SourceDim, UserLine] = field(default_factory=dict)
     """Where the user's code specialized it, as far as that is recorded."""
     structure: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -48,7 +48,9 @@ def causes_of(observed: Observations, position: int) -> tuple[Cause, ...]:
     for cause in causes:
         if not _follows(cause, causes):
             told.setdefault((cause.kind, cause.source, cause.dim), cause)
-    return tuple(told.values()) or (Cause(CauseKind.unknown),)
+    # console text has the reasons of recompiles only if it was asked for them
+    nothing = CauseKind.not_in_text if call.partial else CauseKind.unknown
+    return tuple(told.values()) or (Cause(nothing),)
 
 
 class _Rank(NamedTuple):

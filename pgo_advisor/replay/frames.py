@@ -216,6 +216,7 @@ def _add_specialization(call: Compile, row: Row) -> None:
     pair = SourceDim(row["source"], row["dim"])
     call.specialized.add(pair)
     call.specialized_as.setdefault(row["symbol"], set()).add(pair)
+    call.pinned_to[pair] = row["value"]
     if line := _user_line(row):
         call.pinned_at[pair] = line
 

@@ -150,6 +150,7 @@ def _quoted(found: list[tuple[Recompile, Cause]], most: int = 8) -> list[str]:
     texts = [
         f"[{recompile.compile_id}] " + (brief(cause.text) if cause.text else _seen(cause))
         for recompile, cause in found
+        if cause.text or cause.where or cause.change
     ]
     rest = [f"and {len(texts) - most} more"] if len(texts) > most else []
     return texts[:most] + rest

@@ -31,9 +31,9 @@ class CodeObject:
         return self.frames[0].name
 
     @property
-    def is_named(self) -> bool:
-        """Whether the record tells which function it is."""
-        return self.name != UNKNOWN
+    def told_name(self) -> str:
+        """The name, as a sentence has it also where no record tells it."""
+        return "a function that the text does not name" if self.name == UNKNOWN else self.name
 
     @cached_property
     def compiles(self) -> tuple[Compile, ...]:

@@ -48,7 +48,11 @@ from pgo_advisor.rules.code_object import CodeObject
 
 
 def _find(code: CodeObject) -> Iterator[Found]:
-    failed = {call.key: call for call in code.compiles if call.outcome == "failed"}
+    failed = {
+        call.key: call
+        for call in code.compiles
+        if call.outcome == "failed" and not call.pinned_to  # which pinned-dim tells
+    }
     if not failed:
         return
     claims = {
@@ -59,7 +63,7 @@ def _find(code: CodeObject) -> Iterator[Found]:
     found = remark(
         RULE.id,
         code,
-        f"{len(failed)} of {len(code.compiles)} compiles of {code.name} ended with an exception",
+        f"{len(failed)} of {len(code.compiles)} compiles of {code.told_name} ended with an exception",
         "Mend that first: what a failed compile would have recompiled for cannot be known.",
         evidence=(call.failure for call in failed.values() if call.failure),
         lines=(call.failed_at for call in failed.values() if call.failed_at),

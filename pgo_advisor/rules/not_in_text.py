@@ -38,9 +38,8 @@ RULE = Rule(
     __doc__,
     causes=(CauseKind.not_in_text,),
     summary=lambda code, seen: (
-        f"{len(seen)} recompile{'s' if len(seen) > 1 else ''} of "
-        f"{code.name if code.is_named else 'a function that it does not name'} "
-        f"{'are' if len(seen) > 1 else 'is'} not in the text"
+        f"The text does not tell why {code.told_name} "
+        f"was recompiled {len(seen)} time{'s' if len(seen) > 1 else ''}"
     ),
     fix="Record again with TORCH_TRACE=DIR, or TORCH_LOGS=recompiles, which prints every reason.",
 )

@@ -56,7 +56,6 @@ def _find(code: CodeObject) -> Iterator[Found]:
     kind = "accumulated recompile limit" if _is_accumulated(code) else "recompile limit"
     limits = ", ".join(map(str, code.limits(kind.replace(" ", "_"))))
     limit = f" ({limits})" if limits else ""
-    name = code.name if code.is_named else "A function that the text does not name"
     return finding(
         RULE.id,
         code,
@@ -66,7 +65,9 @@ def _find(code: CodeObject) -> Iterator[Found]:
             for cause in recompile.causes
             if cause.kind is CauseKind.recompile_limit
         ),
-        lambda seen: f"{name} hit the {kind}{limit}: it runs eagerly from then on, uncompiled",
+        lambda seen: (
+            f"{code.told_name} hit the {kind}{limit}: it runs eagerly from then on, uncompiled"
+        ),
         _fix(code),
     )
 

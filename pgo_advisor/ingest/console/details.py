@@ -72,9 +72,11 @@ def _decide(compile_: Printed, text: str) -> None:
     if not added or not guard:
         return
     guard = guard.removeprefix("[guard suppressed] ")
-    compile_.decisions.append(guard)
-    if (constant := _CONSTANT.match(guard)) and (place := _PLACE.match(rest)):
-        compile_.places[constant[1]] = (place[2], int(place[3]), place[1])
+    told = _PLACE.match(rest)
+    place = (told[2], int(told[3]), told[1].strip()) if told else None
+    compile_.decisions.append((guard, place))
+    if place and (constant := _CONSTANT.match(guard)):
+        compile_.places[constant[1]] = place
 
 
 _DETAILS: dict[str, Callable[[Printed, str], None]] = {

@@ -47,11 +47,14 @@ def _whole(text: str) -> bool:
     if _WHOLE.match(body):
         return True
     reason = _REASON.match(body)
-    if reason is None:
-        return False
-    if reason[1].startswith("tensor '"):
-        return _SIDES.match(reason[1].rpartition("mismatch")[2]) is not None
-    guard, comment, place = reason[1].partition("  # ")
+    return reason is not None and whole_guard(reason[1])
+
+
+def whole_guard(text: str) -> bool:
+    """Whether a failed guard, and the comment behind it, are complete."""
+    if text.startswith("tensor '"):
+        return _SIDES.match(text.rpartition("mismatch")[2]) is not None
+    guard, comment, place = text.partition("  # ")
     return (not comment or _COMMENT.match(place) is not None) and _is_expression(guard)
 
 

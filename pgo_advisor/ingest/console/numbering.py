@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.guard_failures import Failure, parse_failure
+from pgo_advisor.ingest.console.joining import whole_guard
 from pgo_advisor.ingest.console.printed import Code, Printed, Process
 
 _MOST_IMPLIED = 256
@@ -81,9 +81,9 @@ def _parts(reason: str) -> list[str]:
         return [reason]
     against, _, rest = reason.partition(": ")
     prefix = f"{against}: " if _NUMBERED.fullmatch(against) else ""
-    parts = [prefix + part for part in (rest if prefix else reason).split("; ")]
-    known = all(parse_failure(part).cause.kind is not CauseKind.unknown for part in parts)
-    return parts if known else [reason]
+    parts = (rest if prefix else reason).split("; ")
+    # a comment may hold the separator, too
+    return [prefix + part for part in parts] if all(map(whole_guard, parts)) else [reason]
 
 
 def printed_frames(compiles: Iterable[Printed]) -> list[PrintedFrame]:

@@ -52,7 +52,8 @@ class Printed:
     """The user's line that pinned a symbol or a size, by its name."""
     violated: list[Pin] = field(default_factory=list)
     """What was marked and is pinned, from a ConstraintViolationError."""
-    decisions: list[str] = field(default_factory=list)
+    decisions: list[tuple[str, Place | None]] = field(default_factory=list)
+    """Relations between symbols that the code decided by, with the user's line."""
     breaks: list[str] = field(default_factory=list)
     _repeated: bool = False
 
