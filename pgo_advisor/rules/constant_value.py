@@ -54,5 +54,5 @@ RULE = Rule(
         f"{code.name} is compiled for each of several constants: {changes(seen)}"
     ),
     fix="A graph for each combination of values is right. To have fewer, compile the variants as separate "
-    "functions, or always pass a tensor where None is passed now.",
+    "functions, or pass the same value always: for None, a tensor that stands for it.",
 )

@@ -43,13 +43,20 @@ worker threads do not see them. `torch.compile(…, recompile_limit=16)` (2.12) 
 from collections.abc import Iterator
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.rules.base import Found, Rule, finding
+from pgo_advisor.rules.base import Found, Rule, finding, on_module
 from pgo_advisor.rules.code_object import CodeObject
 from pgo_advisor.rules.limits import accumulated, raised
 from pgo_advisor.rules.object_classes import made_anew
 
 _NEW_OBJECTS = {CauseKind.object_identity, CauseKind.object_type, CauseKind.weakref_dead}
 _NO_REASON = {CauseKind.recompile_limit, CauseKind.not_in_text, CauseKind.unknown}
+
+
+_MAKE_ONCE = (
+    "A higher limit is hit again as long as new objects or classes come: make them once, outside of what is called "
+    "again and again."
+)
+_INSTANCES = "If it is the number of instances, raise the limit to that: "
 
 
 def _find(code: CodeObject) -> Iterator[Found]:
@@ -77,12 +84,11 @@ def _is_accumulated(code: CodeObject) -> bool:
 
 
 def _fix(code: CodeObject) -> str:
-    kinds = {cause.kind for recompile in code.recompiles for cause in recompile.causes}
-    if made_anew(code) or (kinds & _NEW_OBJECTS and not kinds - _NEW_OBJECTS - _NO_REASON):
-        return (
-            "A higher limit is hit again as long as new objects or classes come: make them once, outside of "
-            "what is called again and again."
-        )
+    causes = [cause for recompile in code.recompiles for cause in recompile.causes]
+    kinds = {cause.kind for cause in causes}
+    if kinds & _NEW_OBJECTS and not kinds - _NEW_OBJECTS - _NO_REASON:
+        new = not any(map(on_module, causes)) or made_anew(code)
+        return _MAKE_ONCE if new else f"{_INSTANCES}{raised(code.release, 'N')}. {_MAKE_ONCE}"
     if not kinds - _NO_REASON:
         return (
             "Why is not recorded: record again with TORCH_TRACE=DIR, or TORCH_LOGS=recompiles, which tells "

@@ -86,9 +86,55 @@ def text_lines(path: Path) -> Iterator[str]:
     if first[:_HEAD].lstrip().startswith(("{", "[")) and path.stat().st_size <= MOST_DOCUMENT:
         text = "".join(pieces)
         document = _json(text)
-        pieces = iter([text]) if document is None else (f"{part}\n" for part in _strings(document))
-    for line in _lines(pieces):
+        pieces = (
+            _oldest_first(text)
+            if document is None
+            else (f"{part}\n" for part in _strings(document))
+        )
+    for line in _whole_records(_lines(pieces)):
         yield from _unpacked(line)
+
+
+def _oldest_first(text: str) -> Iterator[str]:
+    """JSON lines in the order of their time: stores answer with the newest first."""
+    lines = text.splitlines(keepends=True)
+    records = [_json(line) for line in (lines[0], lines[-1])] if lines else []
+    if records and _in_time(records) != records:
+        lines = [line.rstrip("\r\n") + "\n" for line in reversed(lines)]
+    return iter(lines)
+
+
+_CRI = re.compile(r"\d{4}-\d\d-\d\dT\S{8,30} (?:stdout|stderr) ([PF]) ")
+"""A line of a container's log (Kubernetes' CRI logging format): `P` is continued in the next, `F` ends."""
+_DOCKER_PART = 1 << 14
+"""Docker's json-file cuts a line into records of so many bytes."""
+
+
+def _whole_records(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, those that a container's runtime cut put together again."""
+    rest = ""
+    for line in lines:
+        text, goes_on = _part(rest, line)
+        rest = text if goes_on else ""
+        if not goes_on:
+            yield text[:MAX_LINE]
+    if rest:
+        yield rest[:MAX_LINE]
+
+
+def _part(rest: str, line: str) -> tuple[str, bool]:
+    """What came before with a line, and whether the next one goes on with it."""
+    if record := _CRI.match(line):
+        more = line[record.end() :] if len(rest) < MAX_LINE else ""
+        return rest + more, record[1] == "P"
+    if not (rest or len(line) > _DOCKER_PART):
+        return line, False
+    found = _json(line)
+    text = found.get("log") if isinstance(found, dict) else None
+    if not isinstance(text, str):
+        return rest + line, False
+    whole = len(text.encode("utf-8", "replace")) != _DOCKER_PART or text.endswith("\n")
+    return rest + text.rstrip("\n") if len(rest) < MAX_LINE else rest, not whole
 
 
 _NEWLINE = re.compile(r"\r\n?|[\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

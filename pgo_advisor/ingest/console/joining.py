@@ -37,6 +37,7 @@ _WHOLE = re.compile(
     r"|function: '.+' \(.+:\d{1,7}\))\W{0,3}$"
 )
 _SIDES = re.compile(r"\A[^,]{0,80}[Ee]xpected (?:requires_grad=\d|.+, actual \S)")
+_PROPERTY = re.compile(r"' [\w ]{4,30}$")
 _COMMENT = re.compile(r"\A.*\.\w{1,5}:\d{1,9} in \S")
 
 
@@ -53,7 +54,8 @@ def _whole(text: str) -> bool:
 def whole_guard(text: str) -> bool:
     """Whether a failed guard, and the comment behind it, are complete."""
     if text.startswith("tensor '"):
-        return _SIDES.match(text.rpartition("mismatch")[2]) is not None
+        what, _, sides = text.rpartition(" mismatch")
+        return _PROPERTY.search(what) is not None and _SIDES.match(sides) is not None
     guard, comment, place = text.partition("  # ")
     return (not comment or _COMMENT.match(place) is not None) and _is_expression(guard)
 
@@ -138,9 +140,8 @@ def _continued(pending: str, text: str, cut: bool) -> str | None:
         extended = pending + text
         return extended if cut and not re.search(r"\s", text) and _whole(extended) else None
     bare = text.strip()
-    together = (
-        [pending + text] if cut else [_glued(pending, text), f"{pending} {bare}", pending + bare]
-    )
+    apart = [_glued(pending, text), f"{pending} {bare}"]
+    together = [pending + text, *apart] if cut else [*apart, pending + bare]
     return next((line for line in together if _whole(line)), together[0] if cut else None)
 
 

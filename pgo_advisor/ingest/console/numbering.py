@@ -133,7 +133,7 @@ def _next(frame: PrintedFrame, printed: Printed, told: dict[object, tuple[str | 
     elif printed.error:
         number = last
     else:
-        number = max(last + 1, len(printed.reasons), limit or 0)
+        number = max(last + 1, printed.refusing, limit or 0)
     told[same] = (printed.time, number)
     return number
 

@@ -57,6 +57,11 @@ class Printed:
     breaks: list[str] = field(default_factory=list)
     _repeated: bool = False
 
+    @property
+    def refusing(self) -> int:
+        """How many earlier graphs its reasons are of: one each, but where headings tell several of one."""
+        return len({place if graph is None else graph for place, graph in enumerate(self.graphs)})
+
     def add(self, reason: str, graph: int | None = None) -> None:
         """Adds a reason. One that a repeated message tells again is known already."""
         named = reason.partition(": ")[0].replace("/", "").isdigit()
