@@ -62,6 +62,15 @@ def told(found: Finding) -> list[tuple[str, str | None]]:
         ),
         # User stack: of a ConstraintViolationError
         ("reports/q15.txt", "pinned-dim", [("/home/w/scale.py:9", "return torch.ones(7) * v")]),
+        # a break in the function, one in what follows
+        (
+            "traces/2.13.0/s07_graph_break_resume.log.gz",
+            "graph-break",
+            [
+                (f"{APP}/s07_graph_break_resume.py:7", "torch._dynamo.graph_break()"),
+                (f"{APP}/s07_graph_break_resume.py:9", "torch._dynamo.graph_break()"),
+            ],
+        ),
         # 0 and 1 are special in the framework: the line behind that guard is none of the user's doing
         ("traces/2.13.0/s04_zero_one.log.gz", "zero-one", []),
     ],

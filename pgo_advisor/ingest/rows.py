@@ -33,10 +33,12 @@ def break_row(text: str) -> Row:
     """A row of the table graph_breaks, but for its keys, from PyTorch's text."""
     place = _BREAK_PLACE.match(text.partition(" in user code at ")[2])
     reason = _GRAPH_BREAK.search(text, text.find("\n"))
+    _, stack, code = text.rpartition(f", line {place[2]}, in ") if place else ("", "", "")
     return {
         "reason": reason[1] if reason else text.partition("\n")[0],
         "user_file": place and place[1],
         "user_line": place and int(place[2]),
+        "user_code": code.partition("\n")[2].partition("\n")[0].strip() or None if stack else None,
     }
 
 

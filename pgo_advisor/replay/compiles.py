@@ -114,6 +114,8 @@ class Compile:
     """Recorded by console text: only what reasons name is known of its inputs."""
     breaks: set[tuple[str | None, int | None]] = field(default_factory=set)
     """Where it broke the graph, as file and line."""
+    broken_at: dict[UserLine, str] = field(default_factory=dict)
+    """The lines of the user's own code where it did, with PyTorch's reason."""
     failure: str | None = None
     """The exception that ended the compile, first line."""
     failed_at: UserLine | None = None

@@ -257,3 +257,5 @@ def _add_failure(call: Compile, row: Row) -> None:
 
 def _add_break(call: Compile, row: Row) -> None:
     call.breaks.add((row["user_file"], row["user_line"]))
+    if line := _user_line(row):
+        call.broken_at[line] = row["reason"]
