@@ -152,7 +152,9 @@ def test_what_marking_cannot_cure_is_not_sold_as_curable(analysis: Analyses) -> 
     assert "TORCH_COMPILE_DYNAMIC_SOURCES" not in "".join(page.all("main"))
     assert not page.attributes("button")
     assert page.all("p", "verdict")[0].startswith("marking does not help: ")
-    assert page.all("h3") == ["L['x'] changes its dtype (Float, Double, BFloat16)"]
+    assert page.all("h3") == [
+        "A tensor changes its dtype: L['x'] (torch.float32, torch.float64, torch.bfloat16)"
+    ]
     assert "[0/1] 0/0: tensor 'x' dtype mismatch. expected Float, actual Double" in page.all("li")
     assert "When not to" in page.all("h5")
     assert not page.all("td", "fate")

@@ -128,7 +128,7 @@ def test_what_marking_cannot_cure_is_unfolded(analysis: Analyses) -> None:
         "**Declaring inputs dynamic does not help here.** 3 compiles took "
     )
     assert "<details open>\n<summary>What marking does not cure (1)</summary>" in comment
-    assert "`L['x']` changes its dtype" in comment
+    assert "A tensor changes its dtype: `L['x'] (torch.float32, " in comment
     assert fences(comment) == {}
 
 

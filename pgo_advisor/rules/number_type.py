@@ -36,12 +36,26 @@ The code needs an int in some calls, as for an index: two graphs are right.
 - `torch/_dynamo/guards.py`, `TYPE_MATCH`
 """
 
+from collections.abc import Iterator
+
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.sources import whole_number
 from pgo_advisor.report import Cause
-from pgo_advisor.rules.base import Rule
+from pgo_advisor.rules.base import Found, Rule, finding
 from pgo_advisor.rules.code_object import CodeObject
 from pgo_advisor.rules.phrases import sources
+
+_CAUSES = (CauseKind.object_type, CauseKind.int_value, CauseKind.float_value)
+
+
+def _find(code: CodeObject) -> Iterator[Found]:
+    return finding(
+        RULE.id,
+        code,
+        (found for found in code.with_cause(*_CAUSES) if _concerns(code, found[1])),
+        lambda seen: f"A number is an int in some calls and a float in others: {sources(seen)}",
+        "Convert it before the call, as by float(k), so that it always has one type: each has a graph of its own.",
+    )
 
 
 def _concerns(code: CodeObject, cause: Cause) -> bool:
@@ -52,14 +66,4 @@ def _concerns(code: CodeObject, cause: Cause) -> bool:
     return cause.kind is CauseKind.object_type or len(whole) == 2
 
 
-RULE = Rule(
-    "PGO409",
-    "number-type",
-    __doc__,
-    causes=(CauseKind.object_type, CauseKind.int_value, CauseKind.float_value),
-    concerns=_concerns,
-    summary=lambda code, seen: (
-        f"A number is an int in some calls and a float in others: {sources(seen)}"
-    ),
-    fix="Convert it before the call, as by float(k), so that it always has one type: each has a graph of its own.",
-)
+RULE = Rule("PGO409", "number-type", __doc__, causes=(CauseKind.object_type,), find=_find)

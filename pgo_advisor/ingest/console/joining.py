@@ -10,13 +10,17 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from pgo_advisor.ingest.console.prefixes import PREFIX, last_prefix
 
 _NARROWEST = 40
 _AHEAD = 4000
+_MOST_PIECES = 64
+_MOST_UNFINISHED = 12
+"""Of lines that are shorter than the terminal, so many may come before one that finishes a message."""
 _MOST_PARSED = 2000
 
 BEGINNING = re.compile(
@@ -43,8 +47,7 @@ _COMMENT = re.compile(r"\A.*\.\w{1,5}:\d{1,9} in \S")
 
 def _whole(text: str) -> bool:
     """Whether a line's text is one of PyTorch's messages, and complete."""
-    prefix = last_prefix(text)
-    body = (text[prefix.end() :] if prefix else text).strip()
+    body = _message(text)
     if _WHOLE.match(body):
         return True
     reason = _REASON.match(body)
@@ -57,19 +60,29 @@ def whole_guard(text: str) -> bool:
         what, _, sides = text.rpartition(" mismatch")
         return _PROPERTY.search(what) is not None and _SIDES.match(sides) is not None
     guard, comment, place = text.partition("  # ")
-    return (not comment or _COMMENT.match(place) is not None) and _is_expression(guard)
+    if (comment and not _COMMENT.match(place)) or "# " in guard:
+        return False
+    return _NO_EXPRESSION.match(guard) is not None or _is_expression(_CLASS.sub("", guard))
+
+
+_NO_EXPRESSION = re.compile(
+    r"\A(?:User stack trace:|GLOBAL_STATE changed:(?: [\w()]{1,60}){1,20}"
+    r"|'\w{1,200}' object has no attribute '\w{1,200}') {0,4}$"
+)
+_CLASS = re.compile(r", type=<class '[^']{1,1000}'> {0,80}$")
 
 
 def _is_expression(text: str) -> bool:
+    """Whether a text is Python that can be a guard."""
     if not text or len(text) > _MOST_PARSED:
         return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text.strip(), mode="eval")
+            tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
-    return True
+    return isinstance(tree.body, ast.Compare | ast.Call | ast.UnaryOp | ast.BoolOp)
 
 
 _WORDS = frozenset(
@@ -96,25 +109,82 @@ def _glued(first: str, second: str) -> str:
 
 def joined(texts: Iterable[str]) -> Iterator[str]:
     """The lines, those that were wrapped as one."""
-    texts = iter(_out_of_columns(texts))
-    ahead = list(islice(texts, _AHEAD))
+    lines = iter(_out_of_columns(texts))
+    ahead = deque(islice(lines, _AHEAD))
     width = _width(ahead)
-    pending: str | None = None
-    cut = False
-    for text in chain(ahead, texts):
-        if pending is not None:
-            whole = _continued(pending, text, cut)
-            if whole is not None:
-                pending, cut = whole, cut and len(text) == width
-                continue
-            yield pending
-            pending = None
+    while ahead:
+        text = ahead.popleft()
         if _may_go_on(text):
-            pending, cut = text, len(text) == width
-        else:
-            yield text
-    if pending is not None:
-        yield pending
+            text, taken = _finished(text, islice(ahead, _MOST_PIECES), width)
+            for _ in range(taken):
+                ahead.popleft()
+        yield text
+        ahead.extend(islice(lines, _AHEAD - len(ahead)))
+
+
+def _finished(text: str, following: Iterable[str], width: int | None) -> tuple[str, int]:
+    """The line with what it goes on with, and how many of the following lines that is."""
+    finished, taken = text, 0
+    begun, cut = text, len(text) == width
+    for number, more in enumerate(following, 1):
+        if _begins(begun, more) or not (cut or number - taken <= _most(text)):
+            break
+        ended = _whole(begun)
+        if ended and not _goes_on(more, cut):
+            break
+        together = _together(begun, more, cut)
+        found = next(filter(_whole, together), None)
+        begun = found or together[-1]
+        if found or (cut and not ended):
+            finished, taken = begun, number
+        cut = cut and len(more) == width
+    return finished, taken
+
+
+def _most(text: str) -> int:
+    """How many lines may come before the one that finishes a message: on recompiles, or another one."""
+    message = _message(text)
+    return 2 if message and not BEGINNING.match(message) else _MOST_UNFINISHED
+
+
+def _goes_on(more: str, cut: bool) -> bool:
+    """Whether a line can go on with one that could be complete: to a comment, or with the end of a word."""
+    if more.lstrip().startswith("# "):
+        return True
+    return cut and ("  # " in more or more.startswith(", type=") or not re.search(r"\s", more))
+
+
+def _begins(begun: str, more: str) -> bool:
+    """Whether a line begins a message of its own, and does not go on with one."""
+    bare = more.lstrip()
+    return PREFIX.match(bare) is not None or bool(BEGINNING.match(bare) and _message(begun))
+
+
+def _message(text: str) -> str:
+    prefix = last_prefix(text)
+    return (text[prefix.end() :] if prefix else text).strip()
+
+
+def _together(begun: str, more: str, cut: bool) -> list[str]:
+    """Both lines as one, in the ways in which they can have been parted, the last if nothing speaks for one.
+
+    `cut`: at the terminal's width. Else words were wrapped, or a line was broken by hand.
+    """
+    bare = more.strip()
+    if bare.startswith("# "):  # two spaces come before a comment
+        parted = [f"{begun.rstrip()}  {bare}"]
+    else:
+        parted = [_glued(begun, more), begun + bare, f"{begun} {bare}"]
+    if not cut:
+        return parted
+    direct = begun + more
+    if _BEFORE_SPACE.search(begun) or _AFTER_SPACE.match(more):
+        return [parted[0], direct, parted[0]]
+    return [direct, *parted, direct]
+
+
+_BEFORE_SPACE = re.compile(r"(?: (?:[=!]=|[<>]=?|is|not|and|or)|  #)$")
+_AFTER_SPACE = re.compile(r"(?:[=!]=|[<>]=?|is|not|and|or) ")
 
 
 _CUT_PREFIX = re.compile(r"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{3,6} \d{1,20} ?[^\]\[]{0,400}$")
@@ -126,23 +196,6 @@ def _may_go_on(text: str) -> bool:
             BEGINNING.match(text.lstrip()) or _CUT_PREFIX.search(text)
         )
     return BEGINNING.match(text.lstrip()) is not None
-
-
-def _continued(pending: str, text: str, cut: bool) -> str | None:
-    """Both as one line, if the second goes on with the first; `cut`: that ends at the terminal's width."""
-    if PREFIX.match(text.lstrip()):
-        return None
-    prefix = last_prefix(pending)
-    begun = pending[prefix.end() :].strip() if prefix else pending.strip()
-    if begun and BEGINNING.match(text.lstrip()):
-        return None
-    if _whole(pending):
-        extended = pending + text
-        return extended if cut and not re.search(r"\s", text) and _whole(extended) else None
-    bare = text.strip()
-    apart = [_glued(pending, text), f"{pending} {bare}"]
-    together = [pending + text, *apart] if cut else [*apart, pending + bare]
-    return next((line for line in together if _whole(line)), together[0] if cut else None)
 
 
 def _width(texts: Iterable[str]) -> int | None:
