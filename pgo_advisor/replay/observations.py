@@ -214,7 +214,9 @@ def _bases_that_are_inputs(compiles: Iterable[Compile]) -> dict[str, set[SourceD
     for left, right in _equalities(compiles):
         view = view_of(right.source)
         # on the right stands what came first: a base after its tensor is that tensor
-        if right.is_base and left.source != view and not left.source.startswith(f"{view}."):
+        own = left.source == view or left.source.startswith(f"{view}.")
+        # two views can have one base, which no input is then
+        if right.is_base and not left.is_base and not own:
             inputs[view].add(right)
     return inputs
 
