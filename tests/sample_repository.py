@@ -89,7 +89,7 @@ def make(folder: Path) -> Repository:
             [sys.executable, "train.py"],
             trace,
             directory=str(repository.root),
-            variables={"OMP_NUM_THREADS": "1", **{name: "" for name in MINE}},
+            variables={"OMP_NUM_THREADS": "1", **dict.fromkeys(MINE, "")},
         )
         assert done.exit_code == 0
         repository.traces[commit] = trace

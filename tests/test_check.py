@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from conftest import TESTS, TRACES, Trace
 from hostile import TEXTS
 from programs import COMPILE, Box
-from sample_repository import LINE, Repository, make
+from sample_repository import LINE, Repository
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.check.budgets import Budgets, ConfigError, budgets, matches
@@ -38,11 +38,6 @@ def run(*arguments: object) -> Result:
     return result
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    return make(tmp_path_factory.mktemp("sample"))
-
-
 @pytest.fixture
 def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -50,16 +45,13 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.torch
 def test_a_commit_that_recompiles_is_caught_and_its_mending_passes(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    sample: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(repository.root)
+    monkeypatch.chdir(sample.root)
     baseline = tmp_path / "compiles.json"
-    repository.check_out("base")
-    assert (
-        run(repository.traces["base"], "--baseline", baseline, "--update-baseline").exit_code == 0
-    )
+    sample.check_out("base")
+    assert run(sample.traces["base"], "--baseline", baseline, "--update-baseline").exit_code == 0
     # in train.py only x of Attention is marked
     assert json.loads(baseline.read_text())["functions"] == [
         {
@@ -68,8 +60,8 @@ def test_a_commit_that_recompiles_is_caught_and_its_mending_passes(
             "recompiles": [{"cause": "tensor-size", "input": "L['x'] dim 0", "count": 1}],
         }
     ]
-    repository.check_out("regressed")
-    caught = run(repository.traces["regressed"], "--baseline", baseline)
+    sample.check_out("regressed")
+    caught = run(sample.traces["regressed"], "--baseline", baseline)
     assert caught.exit_code == 1
     first, code, cure, last = caught.stdout.splitlines()
     # four calls: step is 0, 1, 2, 3, and an int of a module never becomes a symbol by itself
@@ -80,24 +72,23 @@ def test_a_commit_that_recompiles_is_caught_and_its_mending_passes(
     assert code.strip() == f"{LINE} | self.step += 1"
     assert "TORCH_COMPILE_DYNAMIC_SOURCES" in cure
     assert last == "Found 1 problem."
-    repository.check_out("mended")
-    mended = run(repository.traces["mended"], "--baseline", baseline)
+    sample.check_out("mended")
+    mended = run(sample.traces["mended"], "--baseline", baseline)
     assert mended.exit_code == 0
     assert mended.output == "All checks passed. Within its budget: baseline.\n"
 
 
-@pytest.mark.torch
 def test_graphs_of_a_method_are_limited_by_its_qualified_name(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    sample: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(repository.root)
-    repository.check_out("regressed")
-    caught = run(repository.traces["regressed"], "--max-graphs", "Attention.forward=3")
+    monkeypatch.chdir(sample.root)
+    sample.check_out("regressed")
+    caught = run(sample.traces["regressed"], "--max-graphs", "Attention.forward=3")
     assert caught.exit_code == 1
     assert "Attention.forward: 4 graphs, 3 allowed (int-value L['self'].step 3x)" in caught.stdout
-    assert run(repository.traces["regressed"], "--max-graphs", "Attention.forward=4").exit_code == 0
-    assert run(repository.traces["regressed"], "--max-graphs", "Head.*=1").exit_code == 1
-    unknown = run(repository.traces["regressed"], "--max-graphs", "Attn.forward=1")
+    assert run(sample.traces["regressed"], "--max-graphs", "Attention.forward=4").exit_code == 0
+    assert run(sample.traces["regressed"], "--max-graphs", "Head.*=1").exit_code == 1
+    unknown = run(sample.traces["regressed"], "--max-graphs", "Attn.forward=1")
     assert unknown.exit_code == 0
     assert "no compiled function is called 'Attn.forward'" in unknown.stderr
 
@@ -352,7 +343,6 @@ def test_junit_has_a_test_for_each_check(trace: Trace, in_tmp: Path) -> None:
     assert [len(case) for case in suite] == [1, 0]
 
 
-@pytest.mark.torch
 def test_a_program_is_run_and_checked(box: Box) -> None:
     program = box.program(f"{COMPILE}\nprint('said')\n")
     done = box.run("check", "--max-recompiles", "0", "--", *program, cwd=box.folder)
@@ -364,7 +354,6 @@ def test_a_program_is_run_and_checked(box: Box) -> None:
     assert box.run("check", "--max-recompiles", "1", "--", *program, cwd=box.folder).returncode == 0
 
 
-@pytest.mark.torch
 def test_a_program_that_fails_does_not_pass(box: Box) -> None:
     failing = box.program(f"{COMPILE}\nraise SystemExit(7)\n")
     assert box.run("check", "--max-recompiles", "9", "--", *failing).returncode == 7

@@ -127,6 +127,7 @@ def _function(known: KnownFunction) -> Function:
         qualified=known.function if name != known.function else None,
         file=known.file,
         line=0,
+        compiles=0,
         graphs=0,
         seconds=0.0,
         recompiles=again,

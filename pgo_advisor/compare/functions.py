@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,7 @@ from pgo_advisor.report import Cause, FrameReport, Part, Recompile
 from pgo_advisor.rules import RULES, Rule
 
 _RESUMED = re.compile(r"(torch_dynamo_resume_in_.*)_at_\d+")
+_REASON = re.compile(r"^[\d/]{1,40}: ")
 _LOCATION = re.compile(r"(.*):(\d{1,9}) in .*", re.DOTALL)
 
 
@@ -48,7 +49,7 @@ class Again(Part, frozen=True):
     changed: str
     """What became of the input: `8 → 12`; empty if the record does not tell."""
     guard: str
-    """The first line of PyTorch's reason; empty where none names the cause."""
+    """PyTorch's reason, without its stack and its hints; empty where none names the cause."""
     seconds: float
     place: Place
     """The line that brings it about: of the guard, else of the call, else where the function begins."""
@@ -69,8 +70,9 @@ class Function(Part, frozen=True):
     """Its qualified name, if the source is at hand."""
     file: str
     line: int
+    compiles: int
+    """Of the process that has most, as are the graphs."""
     graphs: int
-    """Of the process that has most."""
     seconds: float
     """Of all processes."""
     recompiles: tuple[Again, ...]
@@ -102,7 +104,8 @@ def functions_of(analysis: Analysis, checkout: Checkout | None = None) -> tuple[
             qualified=named.get(key),
             file=frame.file,
             line=frame.line,
-            graphs=_graphs(own.get(key, [])),
+            compiles=_most(own.get(key, []), ()),
+            graphs=_most(own.get(key, []), ("limit", "failed", "empty")),
             seconds=frame.seconds,
             recompiles=tuple(_recompiles(analysis, frame, own.get(key, []), again)),
             traits=frozenset(
@@ -120,11 +123,10 @@ def _place(row: Mapping[str, Any]) -> tuple[str, int, str]:
     return row["file"] or "", row["line"] or 0, row["name"] or ""
 
 
-def _graphs(compiles: Iterable[Mapping[str, Any]]) -> int:
-    count: dict[int, int] = defaultdict(int)
-    for row in compiles:
-        count[row["log"]] += row["outcome"] not in ("limit", "failed", "empty")
-    return max(count.values(), default=0)
+def _most(compiles: Iterable[Mapping[str, Any]], without: Collection[str]) -> int:
+    """The compiles of the process that has most of them, without those of some outcomes."""
+    by_log = Counter(row["log"] for row in compiles if row["outcome"] not in without)
+    return max(by_log.values(), default=0)
 
 
 def _begun_before(
@@ -181,7 +183,7 @@ def _again(
         signature=Signature(cause.kind.value, cause.where),
         compile_id=recompile.compile_id,
         changed=cause.change,
-        guard=(cause.text or "").partition("\n")[0].rstrip(),
+        guard=_REASON.sub("", (cause.text or "").partition("\n")[0]).partition(" # ")[0].rstrip(),
         seconds=recompile.seconds,
         place=_culprit(frame, row, cause),
         rule=rule.id,

@@ -44,7 +44,8 @@ def pairs(
             groups[key(after[index])][1].append(index)
         for olds, news in groups.values():
             found.update(_closest(before, after, olds, news))
-        left = [index for index in left if index not in found.values()]
+        taken = set(found.values())
+        left = [index for index in left if index not in taken]
         right = [index for index in right if index not in found]
     for index, function in enumerate(after):
         yield before[found[index]] if index in found else None, function
