@@ -19,15 +19,20 @@ def render_text(checked: Checked, checkout: Checkout) -> str:
 
 def _lines(checked: Checked, checkout: Checkout) -> Iterator[str]:
     for item in checked.violations:
-        place = ""
-        if item.place:
-            place = f"{one_line(checkout.shown(item.place.file), 300)}:{item.place.line}: "
-        yield f"{place}{item.rule} {one_line(item.message, 600)}"
-        if item.place and item.place.code:
-            yield f"    {item.place.line} | {one_line(item.place.code, 300)}"
-        if item.cure:
-            yield f"    help: {one_line(item.cure, 900)}"
+        yield from explained(item, checkout)
     yield summary(checked)
+
+
+def explained(item: Violation, checkout: Checkout) -> Iterator[str]:
+    """A violation in lines: what and where, the line, and what helps."""
+    place = ""
+    if item.place:
+        place = f"{one_line(checkout.shown(item.place.file), 300)}:{item.place.line}: "
+    yield f"{place}{item.rule} {one_line(item.message, 600)}"
+    if item.place and item.place.code:
+        yield f"    {item.place.line} | {one_line(item.place.code, 300)}"
+    if item.cure:
+        yield f"    help: {one_line(item.cure, 900)}"
 
 
 def summary(checked: Checked) -> str:

@@ -86,20 +86,20 @@ def check(
     again = [(function, item) for function in functions for item in function.recompiles]
     found: dict[str, list[Violation]] = {}
     if new is not None:
-        found["baseline"] = _recompiles(new, NEW, "new recompile")
+        found["baseline"] = grouped(new, NEW, "new recompile")
     elif not budgets.is_set:
-        found["recompiles"] = _recompiles(again)
+        found["recompiles"] = grouped(again)
     found |= _totals(analysis, again, budgets)
     if budgets.max_graphs:
         found["max-graphs"] = list(_graphs(functions, budgets))
     hit = [item for item in again if item[1].signature.cause in CAUSES["limit"]]
     if budgets.no_limit_hit:
-        found["no-limit-hit"] = _recompiles(hit, "no-limit-hit")
+        found["no-limit-hit"] = grouped(hit, "no-limit-hit")
     if budgets.no_eager_fallback:
         rule = "no-eager-fallback"
-        found[rule] = [*_recompiles(hit, rule), *_failed(analysis, functions, rule)]
+        found[rule] = [*grouped(hit, rule), *_failed(analysis, functions, rule)]
     if budgets.select:
-        found["select"] = _recompiles(item for item in again if budgets.selects(_rule(item)))
+        found["select"] = grouped(item for item in again if budgets.selects(_rule(item)))
         found["select"] += _remarks(analysis, functions, budgets)
     violations = [item for items in found.values() for item in items]
     return Checked(
@@ -116,7 +116,7 @@ def _rule(item: Item) -> Rule:
     return RULES[item[1].rule]
 
 
-def _recompiles(items: Iterable[Item], rule: str = "", what: str = "recompile") -> list[Violation]:
+def grouped(items: Iterable[Item], rule: str = "", what: str = "recompile") -> list[Violation]:
     """One for each function and cause."""
     alike: dict[tuple[str, Signature], list[Item]] = {}
     for function, again in items:
