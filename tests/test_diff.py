@@ -206,6 +206,17 @@ def test_a_comment_is_never_too_long(hostile_difference: Difference) -> None:
     assert "the step's summary" in comment
 
 
+def test_what_was_lost_is_told(trace: Trace, tmp_path: Path) -> None:
+    whole = trace("2.13.0", "s01_batch_dim")
+    cut = tmp_path / "cut.log"
+    text = whole.read_bytes()
+    cut.write_bytes(text[: text.rindex(b'"compilation_metrics"') - 1000])
+    done = run(whole, cut, "--markdown", tmp_path / "m", "--html", tmp_path / "h")
+    assert "\nLost: " in done.stdout
+    assert "**Lost:** " in (tmp_path / "m").read_text()
+    assert "<b>Lost</b>" in (tmp_path / "h").read_text()
+
+
 def test_outputs(trace: Trace, tmp_path: Path) -> None:
     paths = trace("2.13.0", "s01_batch_dim"), trace("2.13.0", "s12_dtype")
     names = ("html", "markdown", "json")

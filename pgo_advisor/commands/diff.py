@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pgo_advisor.commands.common import EPILOG, end_on_signals, remark, source_maps, tlparse_timeout
+from pgo_advisor.commands.common import EPILOG, end_on_signals, source_maps, tlparse_timeout
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import PathMap
@@ -66,9 +66,6 @@ def diff(
     for file, _ in outputs:
         check_writable(file, force=force)
     old, new = (analyze(path, timeout=timeout) for path in (before, after))
-    for analysis in (old, new):
-        for loss in analysis.losses:
-            remark(loss)
     told = difference(old, new, Checkout(maps=maps))
     for file, render in outputs:
         write_text(file, render(told), force=force)

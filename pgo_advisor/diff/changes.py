@@ -97,6 +97,8 @@ class Difference(Part, frozen=True):
     new_advice: tuple[str, ...]
     """What only the second recording gives reason for, in sentences."""
     moot_advice: tuple[str, ...]
+    losses: tuple[str, ...] = ()
+    """What of either recording could not be read, in sentences: so far it is not compared."""
 
 
 def difference(before: Analysis, after: Analysis, checkout: Checkout) -> Difference:
@@ -123,6 +125,7 @@ def difference(before: Analysis, after: Analysis, checkout: Checkout) -> Differe
         phases=tuple(_phases(before, after)),
         new_advice=tuple(new),
         moot_advice=tuple(moot),
+        losses=(*before.losses, *after.losses),
     )
 
 

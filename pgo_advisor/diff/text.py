@@ -69,6 +69,7 @@ def render_text(told: Difference) -> str:
 def _lines(told: Difference) -> Iterator[str]:
     yield f"{headline(told)}."
     yield from filter(None, [one_line(releases(told), 200), seconds(told)])
+    yield from (f"Lost: {one_line(loss, 400)}" for loss in told.losses[:_MOST])
     for change in told.functions[:_MOST]:
         yield ""
         place = f"{one_line(change.file, 200)}:{change.line}"
