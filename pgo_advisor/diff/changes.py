@@ -114,14 +114,17 @@ def difference(before: Analysis, after: Analysis, checkout: Checkout) -> Differe
     ]
     old_advice, new_advice = _advice(before, matched, 0), _advice(after, matched, 1)
     moot, new = _only(old_advice, new_advice), _only(new_advice, old_advice)
-    kept = [pair[1] for pair, changes in found if pair[1] and pair[0] and not changes]
-    names = {change.name for change in changed}
+    kept = [
+        pair[1].shown
+        for pair, changes in found
+        if pair[1] and not changes and _compiles(pair[0]) == pair[1].compiles
+    ]
     return Difference(
         before=_side(before, olds),
         after=_side(after, news),
         same=not (changed or moot or new),
         functions=tuple(sorted(changed, key=_growth)),
-        unchanged=tuple(function.shown for function in kept if function.shown not in names),
+        unchanged=tuple(kept),
         phases=tuple(_phases(before, after)),
         new_advice=tuple(new),
         moot_advice=tuple(moot),
