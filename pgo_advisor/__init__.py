@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pgo_advisor.errors import InputError, OutputError, PgoAdvisorError, TlparseError
     from pgo_advisor.run.in_process import recording
     from pgo_advisor.tables import Tables
+    from pgo_advisor.testing.expect import TooManyCompilesError, expect
 
 __version__ = "0.1.0"
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "PgoAdvisorError",
     "Tables",
     "TlparseError",
+    "TooManyCompilesError",
     "analyze",
+    "expect",
     "recording",
 ]
 
@@ -33,6 +36,8 @@ _HOMES = {
     "PgoAdvisorError": "errors",
     "TlparseError": "errors",
     "Tables": "tables",
+    "TooManyCompilesError": "testing.expect",
+    "expect": "testing.expect",
     "recording": "run.in_process",
 }
 

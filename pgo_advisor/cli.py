@@ -12,7 +12,9 @@ import click
 
 from pgo_advisor import __version__
 from pgo_advisor.commands.analyze import analyze
+from pgo_advisor.commands.check import check
 from pgo_advisor.commands.common import EPILOG, remark
+from pgo_advisor.commands.diff import diff
 from pgo_advisor.commands.env import env
 from pgo_advisor.commands.explain import explain
 from pgo_advisor.commands.patch import patch
@@ -82,5 +84,5 @@ def main() -> None:
     """
 
 
-for command in (analyze, record, verify, env, snippet, patch, explain):
+for command in (analyze, record, verify, check, diff, env, snippet, patch, explain):
     main.add_command(command)

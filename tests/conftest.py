@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from programs import Box, alive
+from sample_repository import Repository, make
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
@@ -27,17 +28,19 @@ Trace = Callable[[str, str], Path]
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     """Marks what runs a program as `torch`, and what another release's recording shows, too, as `slow`.
 
-    Tests of one recording go to one process, which analyses it once.
+    Tests of one recording go to one process, which analyses it once; so do those of the sample repository.
     """
     skip = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
     usual = {_without_release(item) for item in items if _release(item) == RELEASE}
     for item in items:
-        if "box" in item.fixturenames:
+        if {"box", "sample"} & set(item.fixturenames):
             item.add_marker("torch")
         if item.get_closest_marker("torch"):
             item.add_marker(skip)
         if _release(item) not in (None, RELEASE) and _without_release(item) in usual:
             item.add_marker("slow")
+        if "sample" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("sample"))
         if "analysis" in item.fixturenames and hasattr(item, "callspec"):
             params = item.callspec.params
             item.add_marker(
@@ -76,6 +79,12 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 @pytest.fixture(scope="session")
 def analysis(trace: Trace) -> Callable[[str, str], Analysis]:
     return cache(lambda version, name: pgo_advisor.analyze(trace(version, name)))
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository of three commits, the second of which recompiles, with their recordings."""
+    return make(tmp_path_factory.mktemp("sample"))
 
 
 def recorded(version: str) -> list[str]:

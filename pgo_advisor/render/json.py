@@ -20,12 +20,12 @@ _LATER = {"measured", "lines"}
 """What reports of version 1 did not have from the start."""
 
 
-def render_json(report: Report) -> str:
+def render_json(report: Part) -> str:
     """`as_dict` as indented JSON, ASCII only: whatever the names in the trace hold, it is valid."""
     return json.dumps(as_dict(report), indent=2) + "\n"
 
 
-def as_dict(report: Report) -> dict[str, Any]:
+def as_dict(report: Part) -> dict[str, Any]:
     """The report as plain data; every range of compiles is `[low, high]`, `high` null if open."""
     data: dict[str, Any] = _plain(report)
     return data

@@ -96,6 +96,10 @@ def _attach(trace: Path, stack: ExitStack, *, reset: bool) -> None:
         stack.enter_context(fresh())
     # first: PyTorch's own handler takes itself off while the handlers are called, and the next is skipped
     logging.trace_log.handlers.insert(0, handler)
+    for other in logging.trace_log.handlers[1:]:
+        # pytest's shows the thousands of records of a test that fails; it takes itself off without complaint
+        if type(other).__module__.startswith("_pytest."):
+            logging.trace_log.removeHandler(other)
     stack.callback(handler.close)
     stack.callback(logging.trace_log.removeHandler, handler)
     for name, number in known.items():

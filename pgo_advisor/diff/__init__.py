@@ -1,0 +1,1 @@
+"""What two recordings differ in: recompiles, guards, seconds and advice."""

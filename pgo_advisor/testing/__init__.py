@@ -1,0 +1,1 @@
+"""Limits for compiles in code and in tests."""
