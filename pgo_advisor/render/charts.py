@@ -129,7 +129,7 @@ def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
     end = max(spot.start - origin + spot.seconds for spot in timed) or 1.0
     lanes = list(_lanes(timed))
     if any(spot.row.fate in (Fate.goes, Fate.may_go) for spot in timed):
-        lanes.append(("with the advice", "", "ghost", list(_shifted(timed))))
+        lanes.append(("with the advice", "", "ghost", list(_shifted(timed, origin))))
     for gap in _GAPS:
         drawn = [
             Lane(label, ranks, css, list(_bars(spots, origin, end, gap)))
@@ -160,14 +160,14 @@ def _lanes(timed: Iterable[_Spot]) -> Iterator[tuple[str, str, str, list[_Spot]]
         yield f"{len(others)} more", "", "", together
 
 
-def _shifted(timed: Iterable[_Spot]) -> Iterator[_Spot]:
+def _shifted(timed: Iterable[_Spot], origin: float) -> Iterator[_Spot]:
     """What is left if all goes that may go, each compile earlier by what went before it in its process."""
     gone: dict[str, float] = defaultdict(float)
     for spot in timed:
         if spot.row.fate in (Fate.goes, Fate.may_go):
             gone[spot.row.ranks] += spot.seconds
         else:
-            yield spot._replace(start=spot.start - gone[spot.row.ranks])
+            yield spot._replace(start=max(origin, spot.start - gone[spot.row.ranks]))
 
 
 def _bars(spots: Iterable[_Spot], origin: float, end: float, gap: float) -> Iterator[Bar]:
