@@ -3,61 +3,93 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pgo_advisor.render.text import duration
+from pgo_advisor.render.balance import Balance, Fate
+from pgo_advisor.render.compiles import PHASES, CompileGroup, CompileRow
+from pgo_advisor.render.text import count, duration
 
 _MAX_LANES = 8
-_MAX_BARS = 500
-_MAX_COLORS = 6
+_MAX_BARS = 240
+_MAX_FUNCTIONS = 10
+_NARROW = 1.5
 _MAX_DOTS = 200
-FIRST = "first compile"
+_GAPS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 100.0)
 
 
-class CompileRow(NamedTuple):
-    """A compile as the report shows it."""
+class Part(NamedTuple):
+    """A part of a bar; `x` and `width` in percent."""
 
-    compile_id: str
-    ranks: str
-    """Of the processes that it stands for, in words."""
-    frame: str
-    cause: str
-    """Kind of its main cause in words; FIRST for a frame's first compile."""
-    changes: tuple[tuple[str, str, str], ...]
-    """Of each cause, the kind, the input and what became of it."""
-    more: int
-    """Causes that `changes` leaves out."""
-    start: float | None
-    """Seconds since 1970, UTC."""
-    seconds: float
-    removed: bool
+    css: str
+    x: float
+    width: float
+    words: str
+    told: str
+    """How much it is, with its unit."""
+
+
+def balance_bar(parts: Balance) -> list[Part]:
+    """Needed, avoidable for sure, avoidable perhaps, staying; what is nothing is left out."""
+    certain = "avoidable, at least" if parts.uncertain > 1e-6 else "avoidable"
+    perhaps = "avoidable, up to this much more" if parts.least else "avoidable, up to"
+    amounts = [
+        (Fate.needed, "needed: first compiles", parts.needed),
+        (Fate.goes, certain, parts.least),
+        (Fate.may_go, perhaps, parts.uncertain),
+        (Fate.stays, "stays: no declaration helps", parts.stays),
+    ]
+    whole = sum(amount for *_, amount in amounts)
+    drawn, at = [], 0.0
+    for found, words, amount in amounts:
+        if amount > 1e-6:
+            width = 100 * amount / whole
+            drawn.append(Part(found.css, at, width, words, parts.told(amount)))
+            at += width
+    return drawn
 
 
 class Legend(NamedTuple):
-    """A color with its cause, and what that cost."""
+    """A color, what it means, and how much is drawn of it."""
 
     css: str
-    cause: str
+    words: str
     compiles: int
     seconds: float
 
 
+def legend(rows: Iterable[CompileRow]) -> list[Legend]:
+    """The fates of these compiles."""
+    number: Counter[Fate] = Counter()
+    seconds: dict[Fate, float] = defaultdict(float)
+    for row in rows:
+        number[row.fate] += 1
+        seconds[row.fate] += row.seconds
+    words = {
+        Fate.needed: "first compile, needed",
+        Fate.goes: "goes with the advice",
+        Fate.may_go: "may go with the advice",
+        Fate.stays: "stays",
+    }
+    return [Legend(f.css, words[f], number[f], seconds[f]) for f in Fate if number[f]]
+
+
 class Bar(NamedTuple):
-    """A compile in the timeline; `x` and `width` in percent."""
+    """A compile in the timeline, or several of one fate so close that they are drawn as one."""
 
     x: float
     width: float
     css: str
-    row: CompileRow
+    title: str
 
 
 class Lane(NamedTuple):
-    """The compiles of one function or rank."""
+    """A row of the timeline."""
 
     label: str
     ranks: str
+    css: str
     bars: list[Bar]
 
 
@@ -69,79 +101,204 @@ class Tick(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """Compiles over time, a lane for each frame (and group of ranks)."""
+    """Compiles over time: a lane for each function and group of ranks, and one of what the advice leaves."""
 
     lanes: list[Lane]
     ticks: list[Tick]
-    legend: list[Legend]
     seconds: float
     """From the start of the first compile to the end of the last."""
+    summed: bool
+    """Whether bars stand for several compiles."""
     left_out: int
-    """Compiles too short to be drawn among so many, or without a time."""
+    """Compiles without a time."""
+
+
+class _Spot(NamedTuple):
+    start: float
+    seconds: float
+    row: CompileRow
 
 
 def timeline(rows: Sequence[CompileRow]) -> Timeline | None:
     """The picture of these compiles; None if no time was recorded."""
-    timed = sorted(
-        ((row.start, row) for row in rows if row.start is not None),
-        key=lambda item: -item[1].seconds,
-    )
+    timed = [_Spot(row.start, row.seconds, row) for row in rows if row.start is not None]
     if not timed:
         return None
-    origin = min(start for start, _ in timed)
-    seconds = max(start - origin + row.seconds for start, row in timed) or 1.0
-    drawn = timed[:_MAX_BARS]
-    legend = _legend(row for _, row in drawn)
-    css = {entry.cause: entry.css for entry in legend}
+    timed.sort(key=lambda spot: spot.start)
+    origin = timed[0].start
+    end = max(spot.start - origin + spot.seconds for spot in timed) or 1.0
+    lanes = list(_lanes(timed))
+    if any(spot.row.fate in (Fate.goes, Fate.may_go) for spot in timed):
+        lanes.append(("with the advice", "", "ghost", list(_shifted(timed, origin))))
+    for gap in _GAPS:
+        drawn = [
+            Lane(label, ranks, css, list(_bars(spots, origin, end, gap)))
+            for label, ranks, css, spots in lanes
+        ]
+        if sum(len(lane.bars) for lane in drawn) <= _MAX_BARS:
+            break
+    shown = sum(len(lane.bars) for lane in drawn)
     return Timeline(
-        lanes=_lanes(
-            Bar(
-                100 * (start - origin) / seconds,
-                100 * row.seconds / seconds,
-                css.get(row.cause, "other"),
-                row,
-            )
-            for start, row in drawn
-        ),
-        ticks=_ticks(seconds),
-        legend=legend,
-        seconds=seconds,
-        left_out=len(rows) - len(drawn),
+        lanes=drawn,
+        ticks=[Tick(100 * at / end, duration(at) if at else "0") for at in ticks(end)],
+        seconds=end,
+        summed=shown < sum(len(spots) for *_, spots in lanes),
+        left_out=len(rows) - len(timed),
     )
 
 
-def _ticks(seconds: float) -> list[Tick]:
-    return [Tick(100 * at / seconds, duration(at) if at else "0") for at in ticks(seconds)]
+def _lanes(timed: Iterable[_Spot]) -> Iterator[tuple[str, str, str, list[_Spot]]]:
+    """A lane for each function and group of ranks, the most expensive first; many as one behind them."""
+    found: dict[tuple[str, str], list[_Spot]] = defaultdict(list)
+    for spot in timed:
+        found[spot.row.frame, spot.row.ranks].append(spot)
+    lanes = sorted(found.items(), key=lambda lane: -sum(spot.seconds for spot in lane[1]))
+    for (frame, ranks), spots in lanes[:_MAX_LANES]:
+        yield frame, ranks, "", spots
+    if others := lanes[_MAX_LANES:]:
+        together = sorted((spot for _, spots in others for spot in spots), key=lambda s: s.start)
+        yield f"{len(others)} more", "", "", together
 
 
-def _lanes(bars: Iterable[Bar]) -> list[Lane]:
-    """A lane for each frame and group of ranks, all beyond the first ones in one."""
-    lanes: dict[tuple[str, str], list[Bar]] = defaultdict(list)
-    for bar in bars:
-        lanes[bar.row.frame, bar.row.ranks].append(bar)
-    shown = [Lane(frame, ranks, found) for (frame, ranks), found in lanes.items()]
-    if others := shown[_MAX_LANES:]:
-        shown[_MAX_LANES:] = [
-            Lane(f"{len(others)} more", "", [bar for lane in others for bar in lane.bars])
-        ]
-    return shown
+def _shifted(timed: Iterable[_Spot], origin: float) -> Iterator[_Spot]:
+    """What is left if all goes that may go, each compile earlier by what went before it in its process."""
+    gone: dict[str, float] = defaultdict(float)
+    for spot in timed:
+        if spot.row.fate in (Fate.goes, Fate.may_go):
+            gone[spot.row.ranks] += spot.seconds
+        else:
+            yield spot._replace(start=max(origin, spot.start - gone[spot.row.ranks]))
 
 
-def _legend(rows: Iterable[CompileRow]) -> list[Legend]:
-    """First compiles, then the causes by what they cost, the cheapest of many as one."""
-    spent: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        spent[row.cause].append(row.seconds)
-    first = spent.pop(FIRST, [])
-    causes = sorted(spent.items(), key=lambda item: -sum(item[1]))
-    legend = [Legend("first", FIRST, len(first), sum(first))] if first else []
-    legend += [
-        Legend(f"cause{number}", cause, len(times), sum(times))
-        for number, (cause, times) in enumerate(causes[:_MAX_COLORS])
+def _bars(spots: Iterable[_Spot], origin: float, end: float, gap: float) -> Iterator[Bar]:
+    """The bars, those of one fate joined that are not further apart than `gap` percent."""
+    of_fate: dict[Fate, list[_Spot]] = defaultdict(list)
+    for spot in spots:
+        of_fate[spot.row.fate].append(spot)
+    room = gap * end / 100
+    for members in of_fate.values():
+        run: list[_Spot] = []
+        reach = -math.inf
+        for spot in sorted(members, key=lambda spot: spot.start):
+            if run and (not gap or spot.start > reach + room):
+                yield _bar(run, reach, origin, end)
+                run = []
+                reach = -math.inf
+            run.append(spot)
+            reach = max(reach, spot.start + spot.seconds)
+        yield _bar(run, reach, origin, end)
+
+
+def _bar(run: Sequence[_Spot], reach: float, origin: float, end: float) -> Bar:
+    row = run[0].row
+    told = f"{row.compile_id}: {row.cause}" if len(run) == 1 else count(len(run), "compile")
+    spent = duration(sum(spot.seconds for spot in run))
+    return Bar(
+        100 * (run[0].start - origin) / end,
+        100 * (reach - run[0].start) / end,
+        row.fate.css,
+        f"{told}, {spent}, {row.fate.value}",
+    )
+
+
+class Block(NamedTuple):
+    """A rectangle of the icicle; `level` from 0: function, cause, compiles, phase."""
+
+    level: int
+    x: float
+    width: float
+    css: str
+    label: str
+    title: str
+    find: str
+    """What the page is filtered by on a click; empty for none."""
+
+
+class Icicle(NamedTuple):
+    """Where the seconds went."""
+
+    blocks: list[Block]
+    phases: list[Legend]
+    more: int
+    """Functions that are drawn as one."""
+
+
+def icicle(groups: Sequence[CompileGroup]) -> Icicle | None:
+    """Functions, below each its causes, below these the compiles, and the phases of these."""
+    whole = sum(group.seconds for group in groups)
+    if not whole:
+        return None
+    functions: dict[str, list[CompileGroup]] = defaultdict(list)
+    for group in groups:
+        functions[group.first.frame].append(group)
+    ranked = sorted(functions.items(), key=lambda item: -sum(g.seconds for g in item[1]))
+    shown = [(name, name, parts) for name, parts in ranked[:_MAX_FUNCTIONS]]
+    if others := ranked[_MAX_FUNCTIONS:]:
+        shown.append((f"{len(others)} more", "", [g for _, parts in others for g in parts]))
+    blocks: list[Block] = []
+    at = 0.0
+    for label, find, parts in shown:
+        scale = 100 / whole
+        width = scale * sum(group.seconds for group in parts)
+        title = f"{label}: {duration(width / scale)}"
+        blocks.append(Block(0, at, width, "function", label, title, find))
+        blocks += _of_function(parts, at, scale, find)
+        at += width
+    return Icicle(blocks, _phase_legend(groups), len(others))
+
+
+def _of_function(
+    parts: Sequence[CompileGroup], at: float, scale: float, find: str
+) -> Iterator[Block]:
+    causes: dict[tuple[str, str], list[CompileGroup]] = defaultdict(list)
+    for group in parts:
+        causes[group.first.cause, group.first.where if find else ""].append(group)
+    for (cause, where), members in causes.items():
+        seconds = sum(group.seconds for group in members)
+        number = count(sum(len(group.members) for group in members), "compile")
+        title = f"{cause} {where}".rstrip()
+        yield Block(
+            1, at, scale * seconds, "cause", title, f"{title}: {number}, {duration(seconds)}", find
+        )
+        for group in members:
+            for rows in _drawn(group.members, scale):
+                blocks = list(_compiles(rows, at, scale))
+                yield from blocks
+                at += blocks[0].width
+
+
+def _drawn(members: Sequence[CompileRow], scale: float) -> Iterator[Sequence[CompileRow]]:
+    """Each compile that is wide enough by itself, then all others as one."""
+    wide = [row for row in members if row.seconds * scale >= _NARROW]
+    for row in wide:
+        yield [row]
+    if rest := members[len(wide) :]:
+        yield rest
+
+
+def _compiles(rows: Sequence[CompileRow], at: float, scale: float) -> Iterator[Block]:
+    seconds = sum(row.seconds for row in rows)
+    first = rows[0]
+    label = first.compile_id if len(rows) == 1 else f"{len(rows)} compiles"
+    told = f"{label}: {first.cause}, {duration(seconds)}, {first.fate.value}"
+    yield Block(2, at, scale * seconds, first.fate.css, label, told, "")
+    spent = [sum(parts) for parts in zip(*(row.phases for row in rows), strict=True)]
+    for number, (name, recorded) in enumerate(zip(PHASES, spent, strict=True)):
+        part = min(recorded, seconds)
+        seconds -= part
+        if scale * part > 0.1:
+            told = f"{name}: {duration(part)} of {label}"
+            yield Block(3, at, scale * part, f"phase{number}", name, told, "")
+            at += scale * part
+
+
+def _phase_legend(groups: Sequence[CompileGroup]) -> list[Legend]:
+    spent = [sum(parts) for parts in zip(*(group.phases for group in groups), strict=True)]
+    return [
+        Legend(f"phase{number}", name, 0, seconds)
+        for number, (name, seconds) in enumerate(zip(PHASES, spent, strict=True))
+        if seconds
     ]
-    if rest := [time for _, times in causes[_MAX_COLORS:] for time in times]:
-        legend.append(Legend("other", "other causes", len(rest), sum(rest)))
-    return legend
 
 
 def ticks(end: float) -> list[float]:
@@ -152,16 +309,17 @@ def ticks(end: float) -> list[float]:
 
 
 class Dot(NamedTuple):
-    """A size that a compile met."""
+    """A size that compiles met."""
 
     x: float
     value: int
+    compiles: int
     labelled: bool
 
 
-def sizes(values: Iterable[int | str]) -> list[Dot]:
+def sizes(met: Mapping[int | str, int]) -> list[Dot]:
     """Sizes on a line, logarithmic if they differ by much; empty for fewer than three, which show nothing."""
-    numbers = sorted({value for value in values if isinstance(value, int) and value >= 0})
+    numbers = sorted({value for value in met if isinstance(value, int) and value >= 0})
     if len(numbers) < 3:
         return []
     low, high = numbers[0], numbers[-1]
@@ -174,25 +332,14 @@ def sizes(values: Iterable[int | str]) -> list[Dot]:
         labelled = edge or _has_room(x, last, value)
         if labelled and not edge:
             last = x
-        dots.setdefault(round(x * _MAX_DOTS / 100), Dot(round(x, 2), value, labelled))
+        spot = Dot(round(x, 2), value, met[value], labelled)
+        dots.setdefault(round(x * _MAX_DOTS / 100), spot)
     return sorted(dots.values())
 
 
 def _has_room(x: float, last: float, value: int) -> bool:
     room = 3 + 2 * len(str(value))
     return x - last >= room and x + room <= 96
-
-
-def shares(parts: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Each part's name, start and length in percent of the sum; less than a microsecond is left out."""
-    total = sum(parts.values())
-    drawn: list[tuple[str, float, float]] = []
-    at = 0.0
-    for name, part in parts.items():
-        if part > 1e-6:
-            drawn.append((name, at, 100 * part / total))
-            at += 100 * part / total
-    return drawn
 
 
 def point(value: Any) -> str:

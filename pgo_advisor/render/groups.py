@@ -1,14 +1,26 @@
-"""What stands together in a report: inputs that are alike, and processes that compiled alike."""
+"""What stands together in a report: inputs, findings, functions and processes that are alike."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.render.text import count
-from pgo_advisor.report import Advice, Input, ProcessGroup, Report, runs_in_words
+from pgo_advisor.replay.compiles import SIZE_CAUSES
+from pgo_advisor.report import (
+    Advice,
+    Finding,
+    FrameReport,
+    Input,
+    ProcessGroup,
+    Range,
+    Report,
+    UserLine,
+    runs_in_words,
+)
 
 T = TypeVar("T")
 
@@ -65,3 +77,119 @@ def alike(advice: Iterable[Advice]) -> list[Alike]:
     for item in advice:
         groups[item.rule, item.frames, item.values].append(item)
     return [Alike(tuple(items)) for items in groups.values()]
+
+
+@dataclass(frozen=True)
+class AlikeFindings:
+    """Findings of one rule with one fix, the most expensive first."""
+
+    items: tuple[Finding, ...]
+
+    @property
+    def first(self) -> Finding:
+        return self.items[0]
+
+    @property
+    def compiles(self) -> int:
+        return sum(item.compiles for item in self.items)
+
+    @property
+    def seconds(self) -> float:
+        return sum(item.seconds for item in self.items)
+
+    @property
+    def frames(self) -> list[str]:
+        return list(dict.fromkeys(name for item in self.items for name in item.frames))
+
+    @property
+    def lines(self) -> list[UserLine]:
+        return list(dict.fromkeys(line for item in self.items for line in item.lines))
+
+    @property
+    def evidence(self) -> list[str]:
+        return list(dict.fromkeys(text for item in self.items for text in item.evidence))
+
+
+def alike_findings(findings: Iterable[Finding]) -> list[AlikeFindings]:
+    """The findings by what they cost, those with one remedy as one."""
+    groups: dict[object, list[Finding]] = defaultdict(list)
+    for found in findings:
+        groups[found.rule, found.fix].append(found)
+    found_groups = (AlikeFindings(tuple(items)) for items in groups.values())
+    return sorted(found_groups, key=lambda group: (-group.seconds, -group.compiles))
+
+
+@dataclass(frozen=True)
+class AlikeFunctions:
+    """Functions with the same verdict, for the same causes and with as many compiles."""
+
+    items: tuple[FrameReport, ...]
+
+    @property
+    def first(self) -> FrameReport:
+        return self.items[0]
+
+    @property
+    def compiles(self) -> int:
+        return sum(item.compiles for item in self.items)
+
+    @property
+    def predicted(self) -> Range:
+        return sum((item.predicted for item in self.items), Range(0, 0))
+
+    @property
+    def seconds(self) -> float:
+        return sum(item.seconds for item in self.items)
+
+    @property
+    def saved_seconds(self) -> float:
+        return sum(item.saved_seconds for item in self.items)
+
+
+def alike_functions(frames: Sequence[FrameReport], most: int = 20) -> list[AlikeFunctions]:
+    """The functions by what they cost; more than `most` in groups of those that are alike."""
+    if len(frames) <= most:
+        return [AlikeFunctions((frame,)) for frame in frames]
+    groups: dict[object, list[FrameReport]] = defaultdict(list)
+    for frame in frames:
+        kinds = tuple(sorted(kind.value for kind in frame.causes))
+        key: tuple[object, ...] = (frame.verdict, kinds)
+        groups[key].append(frame)
+    found = (AlikeFunctions(tuple(items)) for items in groups.values())
+    return sorted(found, key=lambda group: -group.seconds)
+
+
+class RuledOut(NamedTuple):
+    """An input that varied and is not to be declared."""
+
+    what: str
+    frame: str
+    compiles: int
+    seconds: float
+    why: str
+
+
+def ruled_out(report: Report) -> Iterator[RuledOut]:
+    """Inputs whose sizes differed at recompiles and that are not advised, the most expensive first."""
+    advised = {(item.pair, name) for item in report.advice for name in item.frames}
+    frames = {frame.id: frame for frame in report.frames}
+    seen: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for recompile in report.recompiles:
+        for cause in recompile.causes:
+            pair = SourceDim(cause.source or "", cause.dim)
+            if (
+                cause.kind in SIZE_CAUSES
+                and cause.source
+                and (pair, recompile.frame) not in advised
+            ):
+                seen[cause.where, recompile.frame].append(recompile.seconds)
+    for (what, name), seconds in sorted(seen.items(), key=lambda item: -sum(item[1])):
+        why = next(
+            (
+                found.summary
+                for found in report.findings
+                if name in found.frames and what.partition(" dim ")[0] in found.summary
+            ),
+            frames[name].why if name in frames else "",
+        )
+        yield RuledOut(what, name, len(seconds), sum(seconds), why)

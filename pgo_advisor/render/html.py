@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pgo_advisor.render import charts
-from pgo_advisor.render.answer import answer
-from pgo_advisor.render.charts import FIRST, CompileRow
+from msgspec.structs import replace
+
+from pgo_advisor.render import charts, pastes
+from pgo_advisor.render.answer import Answer, Case, answer, case
+from pgo_advisor.render.balance import (
+    balance,
+    cures,
+    doubts,
+    headline,
+    lead,
+    severe,
+    sureness,
+    well,
+)
+from pgo_advisor.render.compiles import (
+    compile_rows,
+    grouped,
+    over_functions,
+    rank_seconds,
+    settings,
+)
 from pgo_advisor.render.env import export, unbacked_option
-from pgo_advisor.render.groups import alike, processes
+from pgo_advisor.render.glossary import TERMS
+from pgo_advisor.render.groups import alike, alike_findings, alike_functions, processes, ruled_out
+from pgo_advisor.render.json import render_json
 from pgo_advisor.render.measured import caution, sentences, table
-from pgo_advisor.render.snippet import render_snippet
+from pgo_advisor.render.opportunities import opportunities
 from pgo_advisor.render.templates import environment, inlined
-from pgo_advisor.render.text import kind_in_words
-from pgo_advisor.replay.frames import rows
-from pgo_advisor.report import Recompile, Report
+from pgo_advisor.report import Report
 from pgo_advisor.rules import RULES
 from pgo_advisor.tables import Tables
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import Patch
 
-MOST_COMPILES = 500
-_MAX_FRAMES = 100
-_MAX_ADVICE = 100
-_MAX_FINDINGS = 200
-_MAX_CAUSES = 4
-_MAX_MEASURED = 100
+_MOST_JSON = 45_000
+"""Bytes of the report's JSON, compressed."""
 
 
 def render_html(
@@ -53,52 +69,39 @@ def render_html(
     """
     style, script = inlined("report.css"), inlined("report.js")
     section = None
-    if patch:
+    if patch and patch.diff:
         from pgo_advisor.render.patch import html_section
 
         style += inlined("patch.css")
         section = html_section(patch, repo_url)
-    compiles = compile_rows(report, tables)
-    shown = compiles
-    if len(compiles) > MOST_COMPILES:
-        shown = sorted(compiles, key=lambda row: -row.seconds)[:MOST_COMPILES]
-    timeline = charts.timeline(compiles)
-    groups = alike(report.advice)
-    measured = report.measured
     return (
         environment()
         .get_template("report.html.j2")
         .render(
-            **_common(report),
+            **_answer(report, tables),
+            **_pictures(report, tables),
+            **_record(report, tables),
             policy=(
                 f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
                 "img-src data:; base-uri 'none'; form-action 'none'"
             ),
             style=style,
             script=script,
-            spent=_spent(report),
-            frames=report.frames[:_MAX_FRAMES],
-            groups=groups[:_MAX_ADVICE],
-            more_groups=max(0, len(groups) - _MAX_ADVICE),
-            findings=report.findings[:_MAX_FINDINGS],
-            snippet=render_snippet(report),
+            env_pastes=pastes.environment(report),
+            python_pastes=pastes.in_python(report),
+            marks=pastes.marks(report),
+            unmarked=pastes.unmarked(report),
+            library_calls=pastes.library_calls(report),
             patch_section=section,
-            reports=_links(reports, directory),
-            patched=bool(patch and patch.diff),
             unbacked=unbacked_option(report),
-            timeline=timeline,
-            colors={entry.cause: entry.css for entry in timeline.legend} if timeline else {},
-            compiles=shown,
-            all_compiles=len(compiles),
-            ranked=any(row.ranks for row in compiles),
-            processes=processes(report),
-            one_of_each=any(len(group.logs) > 1 for group in report.processes),
-            first=FIRST,
-            rules=RULES,
-            version=metadata.version("pgo-advisor"),
-            caution=caution(report),
-            measured_rows=table(measured)[:_MAX_MEASURED] if measured else [],
-            measured_sentences=list(sentences(measured))[1:] if measured else [],
+            opportunities=opportunities(report, tables),
+            findings=alike_findings(
+                found for found in report.findings if found.compiles and not cures(report, found)
+            ),
+            risks=alike_findings(found for found in report.findings if not found.compiles),
+            functions=alike_functions(report.frames),
+            ruled_out=list(ruled_out(report)),
+            reports=_links(reports, directory),
         )
     )
 
@@ -108,8 +111,84 @@ def render_notebook(report: Report) -> str:
     return (
         environment()
         .get_template("notebook.html.j2")
-        .render(**_common(report), frames=report.frames[:10], groups=alike(report.advice))
+        .render(
+            report=report,
+            answer=answer(report),
+            export=export(report).rstrip("\n"),
+            frames=report.frames[:10],
+            groups=alike(report.advice),
+        )
     )
+
+
+def _answer(report: Report, tables: Tables) -> dict[str, Any]:
+    parts, told = balance(report), answer(report)
+    by_rank = rank_seconds(tables)
+    if case(report) is Case.helps and not report.measured:
+        forced = bool((tables.compiles["dynamic"] == "false").any())
+        told = Answer(headline(report, parts), lead(report, forced))
+    elif well(report):
+        told = told._replace(headline="All is well: there is nothing to do")
+    return {
+        "report": report,
+        "totals": report.totals,
+        "answer": told,
+        "severe": list(severe(report)),
+        "balance": charts.balance_bar(parts),
+        "sureness": sureness(report),
+        "doubts": doubts(report.frames),
+        "by_rank": by_rank if len(by_rank) > 1 else [],
+        "caution": caution(report),
+    }
+
+
+def _pictures(report: Report, tables: Tables) -> dict[str, Any]:
+    rows = compile_rows(report, tables)
+    groups = grouped(rows)
+    return {
+        "timeline": charts.timeline(rows),
+        "icicle": charts.icicle(groups),
+        "legend": charts.legend(rows),
+        "compiles": over_functions(groups),
+        "all_compiles": len(rows),
+        "ranked": any(row.ranks for row in rows),
+        "date": _date([row.start for row in rows if row.start is not None]),
+    }
+
+
+def _record(report: Report, tables: Tables) -> dict[str, Any]:
+    data, whole = _download(report)
+    measured = report.measured
+    return {
+        "settings": settings(tables),
+        "inductor": bool((tables.compiles["inductor_seconds"] > 0).any()),
+        "processes": processes(report),
+        "json": data,
+        "json_whole": whole,
+        "terms": TERMS,
+        "rules": RULES,
+        "version": metadata.version("pgo-advisor"),
+        "measured_rows": table(measured)[:60] if measured else [],
+        "measured_sentences": list(sentences(measured))[1:] if measured else [],
+    }
+
+
+def _date(starts: Sequence[float]) -> str:
+    if not starts or not 0 <= min(starts) < 1e11:
+        return ""
+    return datetime.fromtimestamp(min(starts), timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _download(report: Report) -> tuple[str, bool]:
+    """The report's JSON as base64 of gzip, and whether all recompiles are in it: of many the longest."""
+    longest = sorted(report.recompiles, key=lambda recompile: -recompile.seconds)
+    for most in (2_000, 100):
+        whole = len(longest) <= most
+        kept = report if whole else replace(report, recompiles=tuple(longest[:most]))
+        data = gzip.compress(render_json(kept).encode(errors="replace"), mtime=0)
+        if len(data) <= _MOST_JSON:
+            return base64.b64encode(data).decode(), whole
+    return "", False
 
 
 def _links(reports: Iterable[tuple[Path, Path]], directory: Path | None) -> list[tuple[str, str]]:
@@ -117,59 +196,6 @@ def _links(reports: Iterable[tuple[Path, Path]], directory: Path | None) -> list
         (log.name, quote(Path(os.path.relpath(page, directory)).as_posix()))
         for log, page in reports
     ]
-
-
-def _common(report: Report) -> dict[str, Any]:
-    return {
-        "report": report,
-        "totals": report.totals,
-        "answer": answer(report),
-        "export": export(report).rstrip("\n"),
-    }
-
-
-def compile_rows(report: Report, tables: Tables) -> list[CompileRow]:
-    """All compiles in the order of the trace, of processes that compiled alike those of the first."""
-    ranks = {group.logs[0]: group.label for group in report.processes}
-    again = {recompile.compile: recompile for recompile in report.recompiles}
-    names = {(frame.file, frame.line, frame.name): frame.id for frame in report.frames}
-    found = []
-    for row in rows(tables.compiles):
-        if row["log"] in ranks:
-            place = row["file"], row["line"], row["name"]
-            first = names.get(place) or row["name"] or "<unknown>"
-            found.append(_compile_row(row, again.get(row["compile"]), first, ranks[row["log"]]))
-    return found
-
-
-def _compile_row(
-    row: Mapping[str, Any], recompile: Recompile | None, name: str, ranks: str
-) -> CompileRow:
-    causes = recompile.causes if recompile else ()
-    return CompileRow(
-        compile_id=row["compile_id"] or "",
-        ranks=ranks,
-        frame=recompile.frame if recompile else name,
-        cause=kind_in_words(causes[0].kind) if causes else FIRST,
-        changes=tuple(
-            (kind_in_words(cause.kind), cause.where, cause.change) for cause in causes[:_MAX_CAUSES]
-        ),
-        more=max(0, len(causes) - _MAX_CAUSES),
-        start=row["start"],
-        seconds=row["seconds"] or 0.0,
-        removed=recompile is not None and recompile.removed,
-    )
-
-
-def _spent(report: Report) -> list[tuple[str, float, float, float]]:
-    """Where the seconds went: name, start and length in percent, seconds."""
-    totals = report.totals
-    parts = {
-        "first compiles": totals.seconds - totals.recompile_seconds,
-        "recompiles that stay": totals.recompile_seconds - totals.saved_seconds,
-        "recompiles that go": totals.saved_seconds,
-    }
-    return [(name, at, length, parts[name]) for name, at, length in charts.shares(parts)]
 
 
 def _hash(text: str) -> str:
