@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -42,7 +42,7 @@ def render_html(
     *,
     patch: Patch | None = None,
     repo_url: str | None = None,
-    reports: Iterable[tuple[Path, Path]] = (),
+    reports: Iterable[tuple[PurePath, Path]] = (),
     directory: Path | None = None,
 ) -> str:
     """One self-contained page. It loads nothing: its policy allows only its own style and script.
@@ -112,7 +112,9 @@ def render_notebook(report: Report) -> str:
     )
 
 
-def _links(reports: Iterable[tuple[Path, Path]], directory: Path | None) -> list[tuple[str, str]]:
+def _links(
+    reports: Iterable[tuple[PurePath, Path]], directory: Path | None
+) -> list[tuple[str, str]]:
     return [
         (log.name, quote(Path(os.path.relpath(page, directory)).as_posix()))
         for log, page in reports
