@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
@@ -28,7 +28,7 @@ class Analysis(Report, frozen=True, kw_only=True, eq=False):
     hidden = frozenset({"tables", "reports"})
 
     tables: Tables
-    reports: tuple[tuple[Path, Path], ...] = ()
+    reports: tuple[tuple[PurePath, Path], ...] = ()
     """Logs with tlparse's own reports of them, where these were wanted."""
 
     def env(self, fmt: str = "shell") -> str:

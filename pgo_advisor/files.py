@@ -107,6 +107,8 @@ def remove_directory(path: Path) -> None:
     """Removes a temporary directory, into which a process that is just ending may still write."""
     for _ in range(20):
         shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):  # a program may have put a file or a link in its place
+            path.unlink()
         if not path.exists():
             return
         time.sleep(0.1)

@@ -262,12 +262,32 @@ def test_recorded_text_cannot_act_in_a_terminal(
         assert acts == set()
 
 
+def test_a_list_that_does_not_print_is_told_to_be_left_out(trace: Trace, tmp_path: Path) -> None:
+    log = tmp_path / "list.log"
+    listed = json.dumps(json.dumps("L['\x1b']")[1:-1])[1:-1]
+    empty = '\\"dynamic_sources\\": \\"'
+    text = trace("2.13.0", "s01_batch_dim").read_text()
+    assert empty in text
+    log.write_text(text.replace(empty, empty + listed))
+    (loss,) = ingest([log]).losses
+    assert "TORCH_COMPILE_DYNAMIC_SOURCES" in loss
+    assert "left out" in loss
+
+
 def test_a_log_cut_within_a_payload_that_is_not_read(trace: Trace, tmp_path: Path) -> None:
     content = trace("2.13.0", "s01_batch_dim").read_bytes()
     cut = content.index(b'{"chromium_event": {}', 3000)
     log = tmp_path / "cut.log"
     log.write_bytes(content[: content.index(b"\n\t", cut) + 8])
     assert f"{log}: the log ends within a line" in ingest([log]).losses
+
+
+def test_a_profile_that_is_refused_is_named(trace: Trace, tmp_path: Path) -> None:
+    bad = shutil.copy(Path(__file__).parent / "fixtures" / "attacks" / "c.pkl", tmp_path)
+    with pytest.raises(InputError, match=f"^{re.escape(str(bad))}: the pickle repeats"):
+        ingest([bad])
+    (loss,) = ingest([bad, trace("2.13.0", "s01_batch_dim")]).losses
+    assert loss.startswith(f"{bad}: not analysed: the pickle repeats")
 
 
 def test_a_hole_in_a_log(trace: Trace, tmp_path: Path) -> None:

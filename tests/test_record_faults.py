@@ -104,7 +104,7 @@ FAILING: dict[str, tuple[object, str]] = {
     "count in a log": (Watch, "_count_in"),
     "tell": (Watch, "_tell"),
     "list the logs": (TraceLogs, "new"),
-    "look at the logs": (os, "listdir"),
+    "look at the logs": (os, "scandir"),
     "children": (psutil, "Process"),
     "analyze": (pgo_advisor.analysis, "analyze"),
     "render": (pgo_advisor.analysis.Analysis, "to_text"),
@@ -121,8 +121,6 @@ FAILING: dict[str, tuple[object, str]] = {
 def test_whatever_fails(
     what: str, how: object, log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if what in ("remove caches", "look at the logs") and how is not no_room:
-        pytest.skip("it raises nothing but OSError")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     place, name = FAILING[what]
@@ -135,8 +133,29 @@ def test_whatever_fails(
     assert result.exit_code == 7, result.output
 
 
-def recorded(script: str) -> Result:
-    return CliRunner().invoke(main, ["record", "--until", "99", "sh", "-c", script])
+def recorded(script: str, until: str = "99") -> Result:
+    return CliRunner().invoke(main, ["record", "--until", until, "sh", "-c", script])
+
+
+@pytest.mark.parametrize("how", [fail, no_room, no_memory])
+def test_a_program_is_stopped_whatever_fails(
+    how: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(psutil, "Process", how)
+    result = recorded("sleep 600", until="1s")
+    assert result.exit_code == 0, result.output
+
+
+def test_many_entries_beside_the_logs(log: str, box: Box) -> None:
+    many = (
+        "import os\nfor n in range(20_000): open(f\"{os.environ['TORCH_TRACE']}/{n}\", 'x').close()"
+    )
+    script = f"{shlex.quote(sys.executable)} -c {shlex.quote(many)}; {log}; exit 7"
+    done = box.run("record", "--until", 99, "sh", "-c", script)
+    assert done.returncode == 7
+    assert b"L['x']" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

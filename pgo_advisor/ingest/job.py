@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from pgo_advisor.errors import NoCompileError, NothingFoundError, PgoAdvisorError
@@ -41,8 +41,8 @@ class Ingested:
     """
 
     tables: Tables
-    logs: tuple[Path, ...]
-    reports: tuple[tuple[Path, Path], ...]
+    logs: tuple[PurePath, ...]
+    reports: tuple[tuple[PurePath, Path], ...]
     losses: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -95,11 +95,15 @@ def ingest(
         losses=[
             *finder.losses,
             *unpacker.losses,
-            *(f"{found[number].shown}: not analysed: {failures[number]}" for number in failures),
+            *(_failed(found[number], failures[number]) for number in failures),
         ],
         notes=remarks,
         reports=_reports(found, full),
     )
+
+
+def _failed(item: Found, error: PgoAdvisorError) -> str:
+    return f"{item.shown}: not analysed: {str(error).removeprefix(f'{item.shown}: ')}"
 
 
 def _remote(urls: Iterable[str], limits: Limits) -> Iterator[Found]:
@@ -107,7 +111,7 @@ def _remote(urls: Iterable[str], limits: Limits) -> Iterator[Found]:
         yield from remote(url, limits)
 
 
-def _reports(found: Sequence[Found], full: Path | None) -> list[tuple[Path, Path]]:
+def _reports(found: Sequence[Found], full: Path | None) -> list[tuple[PurePath, Path]]:
     """The logs that tlparse wrote a report of, each with its page."""
     if full is None:
         return []
@@ -206,7 +210,7 @@ def _joined(
     logs: list[Read],
     losses: Sequence[str],
     notes: Sequence[str],
-    reports: Sequence[tuple[Path, Path]],
+    reports: Sequence[tuple[PurePath, Path]],
 ) -> Ingested:
     logs = _without_repeated(sorted(logs, key=lambda log: (log[0].rank is None, log[0].rank or 0)))
     losses = [*losses, *(f"{item.shown}: {loss}" for item, log in logs for loss in log.losses)]

@@ -157,19 +157,23 @@ def _of_log(item: Found, processes: list[tuple[str, LogRows]], losses: list[str]
         yield item, LogRows({}, None, [*losses, "it holds no record of a compile"], notes)
     for number, (process, log) in enumerate(processes):
         log.losses[:0] = losses if number == 0 else []
-        shown = item.shown if len(processes) == 1 else Path(f"{item.shown} (process {process})")
+        name = f"{item.shown.name} (process {process})"
+        shown = item.shown if len(processes) == 1 else item.shown.with_name(name)
         yield replace(item, shown=shown), log
 
 
 def _read_profile(item: Found) -> LogRows:
     losses: list[str] = []
-    if item.kind == "pgo":
-        rows, losses = read_pgo_text(item.path)
-    elif item.kind == "pickle":
-        with item.path.open("rb") as file:
-            rows = read_code_state(file.read(MOST_BYTES + 1))
-    else:
-        state, losses = pgo_state(item.path)
-        rows = [] if state is None else read_code_state(state)
+    try:
+        if item.kind == "pgo":
+            rows, losses = read_pgo_text(item.path)
+        elif item.kind == "pickle":
+            with item.path.open("rb") as file:
+                rows = read_code_state(file.read(MOST_BYTES + 1))
+        else:
+            state, losses = pgo_state(item.path)
+            rows = [] if state is None else read_code_state(state)
+    except InputError as error:
+        raise InputError(f"{item.shown}: {error}") from error
     entries = [{"artifact": item.shown.stem, **row} for row in rows]
     return LogRows({"pgo_entries": entries}, item.rank, losses)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -58,7 +58,7 @@ def render_html(
     *,
     patch: Patch | None = None,
     repo_url: str | None = None,
-    reports: Iterable[tuple[Path, Path]] = (),
+    reports: Iterable[tuple[PurePath, Path]] = (),
     directory: Path | None = None,
 ) -> str:
     """One self-contained page. It loads nothing: its policy allows only its own style and script.
@@ -191,7 +191,9 @@ def _download(report: Report) -> tuple[str, bool]:
     return "", False
 
 
-def _links(reports: Iterable[tuple[Path, Path]], directory: Path | None) -> list[tuple[str, str]]:
+def _links(
+    reports: Iterable[tuple[PurePath, Path]], directory: Path | None
+) -> list[tuple[str, str]]:
     return [
         (log.name, quote(Path(os.path.relpath(page, directory)).as_posix()))
         for log, page in reports

@@ -83,7 +83,7 @@ def environment(
                 notes.append(f"{name} is set: a remote cache may hide compiles.")
         yield variables, notes
     finally:
-        with suppress(OSError):
+        with suppress(Exception):  # the program has run: its exit code stays
             remove_directory(Path(caches))
 
 

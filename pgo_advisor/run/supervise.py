@@ -178,16 +178,16 @@ class _Group:
 
     def kill(self) -> None:
         for process in self.others | self._descendants():
-            with suppress(psutil.Error):
+            with suppress(Exception):
                 process.kill()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     def _descendants(self) -> set[psutil.Process]:
-        """All processes below the program, those with sessions of their own, too."""
+        """All processes below the program, those with sessions of their own, too; never raises."""
         try:
             return set(psutil.Process(self.pid).children(recursive=True))
-        except (psutil.Error, OSError):
+        except Exception:
             return set()
 
 

@@ -6,6 +6,8 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Console
@@ -15,6 +17,8 @@ from rich.segment import ControlType
 _COMPILED = b'] {"compilation_metrics"'
 _MAX_READ = 1 << 26
 """Bytes of a log that are read at one look: signals for the program wait for it."""
+_MAX_ENTRIES = 100_000
+"""Of a trace directory: signals for the program wait for looking at them, too."""
 _LINE_EVERY = 5.0
 
 
@@ -23,7 +27,11 @@ class TraceLogs:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._old = {path for path, _ in self._all()}
+        self.crowded = False
+        """Whether there were more entries than are looked at."""
+        self._old: set[Path] = set()
+        with suppress(Exception):  # no reason not to run the program
+            self._old = {path for path, _ in self._all()}
 
     def new(self) -> list[Path]:
         return sorted(
@@ -33,16 +41,20 @@ class TraceLogs:
     def _all(self) -> Iterator[tuple[Path, os.stat_result]]:
         """A directory that is gone has none, and what is gone since it was listed is none."""
         try:
-            names = os.listdir(self._directory)
+            with os.scandir(self._directory) as scan:
+                names = [entry.name for entry in islice(scan, _MAX_ENTRIES)]
+                self.crowded = next(scan, None) is not None
         except OSError:
             return
         for name in names:
+            if not name.endswith(".log"):
+                continue
             path = self._directory / name
             try:
                 status = path.stat()
             except OSError:
                 continue
-            if name.endswith(".log") and stat.S_ISREG(status.st_mode):
+            if stat.S_ISREG(status.st_mode):
                 yield path, status
 
 
@@ -59,12 +71,17 @@ class Watch:
         self._compiles = 0
         self._told = (0, 0.0)
         self.failed: str | None = None
-        """Why nothing is watched any more, in a sentence."""
+        """Why nothing is watched any more, or what was not looked at, in a sentence."""
 
     def logs(self) -> tuple[Path, ...]:
         """The logs that are there now; never raises."""
         try:
-            return tuple(self._logs.new())
+            found = tuple(self._logs.new())
+            if self._logs.crowded:
+                self.failed = (
+                    f"Only {_MAX_ENTRIES:,} entries of the trace directory were looked at."
+                )
+            return found
         except Exception as error:
             self.failed = f"The trace's logs cannot be listed: {error!r}."
             return ()

@@ -77,7 +77,9 @@ def streams() -> Iterator[Attack]:
         )
     for blocks in (0, 1, 8, 64):
         command = f"ulimit -f {blocks}; pgo-advisor analyze -q log --json a.json --html a.html"
-        yield Attack(f"a disk with {blocks} KiB", _place, command, WRONG | REFUSED | {4})
+        codes = NOTHING | WRONG | REFUSED | {4}
+        made = frozenset({"a.json", "a.html"})
+        yield Attack(f"a disk with {blocks} KiB", _place, command, codes, made)
 
 
 def options() -> Iterator[Attack]:

@@ -19,7 +19,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 from pgo_advisor.errors import InputError
@@ -59,7 +59,7 @@ class Unpacker:
         self._done: dict[Path, Path] = {}
         self.losses: list[str] = []
 
-    def unpack(self, path: Path, kind: str, shown: Path) -> Path:
+    def unpack(self, path: Path, kind: str, shown: PurePath) -> Path:
         """The directory with the contents of the packed file at `path`, which is named as `shown`.
 
         Raises InputError if it exceeds the limits or nothing of it can be unpacked. What exceeds them
@@ -86,7 +86,7 @@ class Unpacker:
                 path.unlink()
         return self._done[resolved]
 
-    def _unpack(self, path: Path, kind: str, shown: Path, target: Path, meter: _Meter) -> None:
+    def _unpack(self, path: Path, kind: str, shown: PurePath, target: Path, meter: _Meter) -> None:
         left_out: Counter[str] = Counter()
         damage = None
         read = _zip_members if kind == "zip" else partial(_stream_members, kind, shown)
@@ -115,7 +115,9 @@ class Unpacker:
 class _Meter:
     """Counts what is read of one archive, and raises InputError where that is too much."""
 
-    def __init__(self, shown: Path, packed: int, limits: Limits, room: int, places: int) -> None:
+    def __init__(
+        self, shown: PurePath, packed: int, limits: Limits, room: int, places: int
+    ) -> None:
         self._shown, self._limits = shown, limits
         self._most = min(room, max(64 << 20, limits.ratio * packed))
         self._too_many = f"{limits.ratio} times its size" if self._most < room else ""
@@ -213,7 +215,7 @@ def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byt
             yield piece
 
 
-def _stream_members(kind: str, shown: Path, file: IO[bytes], meter: _Meter) -> Members:
+def _stream_members(kind: str, shown: PurePath, file: IO[bytes], meter: _Meter) -> Members:
     """The one file that a compressed file holds, or the members of the tar in it."""
     stream = Stream(_pieces(_OPENERS[kind](file, meter), Damaged, meter))
     if is_tar(stream.peek(512)):

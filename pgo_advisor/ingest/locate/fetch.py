@@ -8,9 +8,10 @@ import re
 import stat
 import sys
 import time
+from asyncio import TimeoutError as AsyncTimeout
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from pgo_advisor.errors import InputError
 from pgo_advisor.ingest.limits import GIB, Limits
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_SCHEME = re.compile(r"((?:^|::)[A-Za-z][A-Za-z0-9+.-]{0,40}:)/")
 _FILES_ONLY = {"http", "https"}
 _MAX_DEPTH = 6
 _MAX_SECONDS = 1800.0
@@ -30,7 +32,14 @@ class Local(NamedTuple):
     """Where an input can be read, and how it is named to the user."""
 
     path: Path
-    shown: Path
+    shown: PurePath
+
+
+class UrlPath(PurePosixPath):
+    """A URL as a path, which keeps both slashes behind its scheme when it is shown."""
+
+    def __str__(self) -> str:
+        return _SCHEME.sub(r"\1//", super().__str__())
 
 
 class Fetcher:
@@ -44,7 +53,8 @@ class Fetcher:
 
     def fetch(self, given: str | os.PathLike[str]) -> Local:
         """`-` is standard input. Raises InputError for what cannot be fetched, or is too large."""
-        text = os.fspath(given)
+        # what is not regular is refused so, as that of a path
+        given = text = os.fspath(given).removeprefix("file://")
         if not text:
             raise InputError("an input without a name was given, as of a variable that is not set")
         if text == "-":
@@ -97,13 +107,13 @@ class Fetcher:
                 path = directory / _safe(root.rstrip("/").rpartition("/")[2])
                 with system.open(root, "rb") as source:
                     self._copy(source, path, shown)
-                return Local(path, Path(shown))
+                return Local(path, UrlPath(shown))
             for name, below in _files(system, root, shown, self._limits):
                 path = directory.joinpath(*map(_safe, below.split("/")))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with system.open(name, "rb") as source:
                     self._copy(source, path, shown)
-            return Local(directory, Path(shown))
+            return Local(directory, UrlPath(shown))
 
 
 def remote_parts(url: str, limits: Limits) -> list[tuple[str, str, str]]:
@@ -148,6 +158,11 @@ def _opened(url: str) -> Iterator[tuple[Any, str, str]]:
         raise
     except FileNotFoundError as error:
         raise InputError(f"{shown} does not exist, or may not be read") from error
+    except (TimeoutError, AsyncTimeout) as error:  # one since Python 3.11
+        raise InputError(
+            f"{shown} cannot be read: the server was silent for {_MAX_SILENCE:g} s, or took more than "
+            f"{_MAX_SECONDS / 60:g} minutes"
+        ) from error
     except Exception as error:  # each backend has errors of its own
         why = str(error).partition("\n")[0][:300] or type(error).__name__
         raise InputError(f"{shown} cannot be read: {why.replace(url, shown)}") from error

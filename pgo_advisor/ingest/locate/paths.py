@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 from pgo_advisor.errors import InputError, NothingFoundError
@@ -17,7 +17,7 @@ from pgo_advisor.ingest.console.containers import is_html
 from pgo_advisor.ingest.console.messages import is_console, not_understood
 from pgo_advisor.ingest.limits import Limits
 from pgo_advisor.ingest.locate.archives import Unpacker, packing
-from pgo_advisor.ingest.locate.fetch import Local, remote_parts
+from pgo_advisor.ingest.locate.fetch import Local, UrlPath, remote_parts
 from pgo_advisor.ingest.pgo.mega_cache import is_mega_cache
 from pgo_advisor.ingest.pgo.text import is_pgo_text
 from pgo_advisor.ingest.trace.tlparse_parts import is_tlparse_parts
@@ -57,7 +57,7 @@ class Found:
     kind: Kind
     path: Path
     rank: int | None
-    shown: Path
+    shown: PurePath
     job: str
     url: str | None = None
 
@@ -91,7 +91,7 @@ class Finder:
         )
         return list(self._different(items))
 
-    def _find(self, path: Path, shown: Path) -> list[Found]:
+    def _find(self, path: Path, shown: PurePath) -> list[Found]:
         try:
             if path.is_dir():
                 return self._all_in(path, shown, str(shown))
@@ -114,20 +114,22 @@ class Finder:
             raise NothingFoundError(f"{shown} holds nothing that can be analysed: {said}")
         raise NothingFoundError(f"{shown} is nothing that can be analysed; name {WANTED}")
 
-    def _all_in(self, directory: Path, shown: Path, named: str) -> list[Found]:
+    def _all_in(self, directory: Path, shown: PurePath, named: str) -> list[Found]:
         if items := list(self._search(directory, shown, shown, _MAX_DEPTH)):
             return items
         raise NothingFoundError(
             f"{named} holds nothing that can be analysed{self._hint(directory, shown)}"
         )
 
-    def _unpacked(self, path: Path, kind: str, shown: Path) -> Path:
+    def _unpacked(self, path: Path, kind: str, shown: PurePath) -> Path:
         try:
             return self._unpacker.unpack(path, kind, shown)
         except InputError as error:
             raise NothingFoundError(str(error)) from error
 
-    def _search(self, directory: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
+    def _search(
+        self, directory: Path, shown: PurePath, root: PurePath, depth: int
+    ) -> Iterator[Found]:
         if (directory / "raw.jsonl").is_file():
             yield _found("tlparse", directory, shown, root)
             return
@@ -145,7 +147,7 @@ class Finder:
                 yield from self._search_entry(entry, shown / entry.name, root, depth)
 
     def _search_entry(
-        self, entry: os.DirEntry[str], shown: Path, root: Path, depth: int
+        self, entry: os.DirEntry[str], shown: PurePath, root: PurePath, depth: int
     ) -> Iterator[Found]:
         try:
             if entry.is_dir(follow_symlinks=False):
@@ -158,7 +160,7 @@ class Finder:
         except OSError as error:
             self.losses.append(f"{shown} cannot be read: {error.strerror}")
 
-    def _entries(self, directory: Path, shown: Path) -> list[os.DirEntry[str]]:
+    def _entries(self, directory: Path, shown: PurePath) -> list[os.DirEntry[str]]:
         with os.scandir(directory) as scan:
             entries = list(islice(scan, _MAX_FILES - self._files + 1))
         self._files += len(entries)
@@ -169,7 +171,9 @@ class Finder:
             )
         return sorted(entries, key=lambda entry: entry.name)
 
-    def _search_file(self, path: Path, shown: Path, root: Path, depth: int) -> Iterator[Found]:
+    def _search_file(
+        self, path: Path, shown: PurePath, root: PurePath, depth: int
+    ) -> Iterator[Found]:
         head = _head(path)
         kind = packing(head)
         if kind and depth:
@@ -193,7 +197,7 @@ class Finder:
             else:
                 self.losses.append(f"{item.shown}: a copy of {same.shown}, counted once")
 
-    def _hint(self, directory: Path, shown: Path) -> str:
+    def _hint(self, directory: Path, shown: PurePath) -> str:
         if losses := [*self.losses, *self._unpacker.losses]:
             return f": {losses[0]}"
         if not any(directory.iterdir()):
@@ -209,7 +213,7 @@ def remote(url: str, limits: Limits) -> list[Found]:
     Raises InputError.
     """
     return [
-        Found("remote", Path(), None, Path(shown, below), _job(below.split("/")[:-1]), part)
+        Found("remote", Path(), None, UrlPath(shown, below), _job(below.split("/")[:-1]), part)
         for part, shown, below in remote_parts(url, limits)
     ]
 
@@ -232,7 +236,7 @@ def choose_job(found: Sequence[Found], wanted: str | None) -> tuple[list[Found],
     return chosen, []
 
 
-def _look(path: Path, head: bytes, shown: Path, root: Path) -> Found | None:
+def _look(path: Path, head: bytes, shown: PurePath, root: PurePath) -> Found | None:
     if _RECORD.search(head):
         return _found("trace", path, shown, root)
     if head.startswith(b'{"string_table":') or (
@@ -251,7 +255,7 @@ def _look(path: Path, head: bytes, shown: Path, root: Path) -> Found | None:
     return None
 
 
-def _found(kind: Kind, path: Path, shown: Path, root: Path) -> Found:
+def _found(kind: Kind, path: Path, shown: PurePath, root: PurePath) -> Found:
     rank, own_job = _rank(shown.name), []
     if rank is None and shown.parent != root:
         rank = _rank(shown.parent.name)

@@ -13,12 +13,15 @@ from pgo_advisor.ingest.pgo.text import parse_pgo_text
 from pgo_advisor.ingest.rows import LogRows, Row, break_row, failure_row, named_property
 from pgo_advisor.ingest.trace.collect import Attempt, Compile, LogRecords
 from pgo_advisor.ingest.trace.records import DescribeTensor, Metrics, decode_stack
-from pgo_advisor.ingest.trace.settings import settings_of
+from pgo_advisor.ingest.trace.settings import left_out, settings_of
 from pgo_advisor.ingest.trace.stacks import Callers, Strings, UserFrame
 from pgo_advisor.ingest.trace.structure import differing_guards
 
 _MAX_HELD = 64
 _AS_TENSOR = re.compile(r"___as_tensor\((.*)\)", re.DOTALL)
+_LEFT_OUT = (
+    "the run's TORCH_COMPILE_DYNAMIC_SOURCES holds characters that do not print; it is left out"
+)
 
 
 def log_rows(records: LogRecords) -> LogRows:
@@ -56,7 +59,10 @@ def log_rows(records: LogRecords) -> LogRows:
             rows[table] += ({"compile": compile_.key, **row} for row in made_of_it)
     for compiles in frames.values():
         rows["guards"] += differing_guards(compiles)
-    return LogRows(dict(rows), records.rank, records.losses())
+    losses = records.losses()
+    if any(compile_.metrics and left_out(compile_.metrics) for compile_ in records.compiles):
+        losses.append(_LEFT_OUT)
+    return LogRows(dict(rows), records.rank, losses)
 
 
 def _code(compiles: list[Compile], strings: Strings) -> Row:

@@ -27,6 +27,12 @@ def settings_of(metrics: Metrics) -> dict[str, Any]:
     }
 
 
+def left_out(metrics: Metrics) -> bool:
+    """Whether a list was in force that is not taken over, for what it holds."""
+    value = _config(metrics.compiler_config).get("dynamic_sources")
+    return isinstance(value, str) and not value.isprintable()
+
+
 def _list(value: object) -> str | None:
     """None for what acts in a terminal, or in no environment: Dynamo writes such keys as escapes."""
     return value if isinstance(value, str) and value.isprintable() else None
