@@ -341,6 +341,21 @@ class Report(Part, frozen=True, kw_only=True):
         return Sureness.exact if self.totals.predicted.exact else Sureness.range
 
     @property
+    def uncured(self) -> tuple[Finding, ...]:
+        """The findings but those of a recompile limit that the advice may cure."""
+        cured = {
+            frame
+            for one in self.severities
+            if one.kind is Consequence.runs_uncompiled and one.may_be_cured
+            for frame in one.frames
+        }
+        return tuple(
+            found
+            for found in self.findings
+            if found.rule != "recompile-limit" or not cured.issuperset(found.frames)
+        )
+
+    @property
     def inputs(self) -> int:
         """How many inputs are to be declared; one of several functions counts once."""
         return len({item.pair for item in self.advice})
