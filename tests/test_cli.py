@@ -142,7 +142,7 @@ def test_a_run_without_recompiles(trace: Trace, tmp_path: Path) -> None:
     log.write_bytes(content[: content.index(b"\nV", content.index(b'{"compilation_metrics"')) + 1])
     result = run("analyze", log)
     assert result.exit_code == 0
-    assert "Nothing to do" in result.stdout
+    assert "All is well" in result.stdout
     result = run("env", log)
     assert (result.exit_code, result.stdout) == (0, "")
     assert "nothing to declare" in result.stderr
