@@ -57,11 +57,11 @@ class Analysis(Report, frozen=True, kw_only=True, eq=False):
             self.frames, self.advice, self.tables, root=root, maps=maps, bounds=bounds
         )
 
-    def to_text(self, *, width: int = 100, color: bool = False) -> str:
-        """The report for a terminal."""
+    def to_text(self, *, width: int = 100, color: bool = False, verbose: bool = True) -> str:
+        """The report for a terminal; without `verbose` in twenty lines."""
         from pgo_advisor.render.terminal import render_terminal
 
-        return render_terminal(self, width=width, color=color)
+        return render_terminal(self, width=width, color=color, verbose=verbose)
 
     def to_html(
         self,

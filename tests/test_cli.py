@@ -29,17 +29,29 @@ def run(*arguments: object) -> Result:
     return result
 
 
-def test_the_first_ten_lines_say_what_to_do(trace: Trace) -> None:
+def test_twenty_lines_say_what_to_do_the_summary_last(trace: Trace) -> None:
     result = run("analyze", trace("2.13.0", "s02_batch_and_seq"))
     assert result.exit_code == 0
-    first = result.stdout.split("\n")[:10]
-    assert first[0].startswith("3 compiles took ")
-    assert "3 compiles become 1" in first[1]
+    lines = result.stdout.splitlines()
+    assert len(lines) <= 20
     assert (
         "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['ids']:0,L['ids']:1,L['mask']:0,L['mask']:1\""
-        in first
+        in lines
     )
-    assert "    torch._dynamo.mark_dynamic(ids, 1)" in first
+    assert "    torch._dynamo.mark_dynamic(ids, 1)" in lines
+    assert re.fullmatch(r"Save \d+ of \d+ ms of compiling: 3 → 1 compiles\.", lines[-3])
+    assert lines[-1].startswith("Exact: ")
+
+
+def test_the_limit_is_in_the_summary(trace: Trace) -> None:
+    path = trace("2.13.0", "s20_recompile_limit")
+    lines = run("analyze", path).stdout.splitlines()
+    assert lines[-4].startswith("Runs uncompiled once the recompile limit is hit")
+    assert "1 or more compiles" in lines[-3]
+    assert any("seen: 3, 4, 5, 6, 7, 8, 9, 10, 11;" in line for line in lines)
+    whole = run("analyze", "-v", path).stdout.splitlines()
+    assert whole[-len(lines) :] == lines
+    assert "Recompiles" in whole
 
 
 def test_all_outputs_at_once(trace: Trace, tmp_path: Path) -> None:
@@ -130,7 +142,7 @@ def test_a_run_without_recompiles(trace: Trace, tmp_path: Path) -> None:
     log.write_bytes(content[: content.index(b"\nV", content.index(b'{"compilation_metrics"')) + 1])
     result = run("analyze", log)
     assert result.exit_code == 0
-    assert "Nothing to do" in result.stdout
+    assert "All is well" in result.stdout
     result = run("env", log)
     assert (result.exit_code, result.stdout) == (0, "")
     assert "nothing to declare" in result.stderr

@@ -99,7 +99,7 @@ def test_batch_and_sequence(analysis: Analyses) -> None:
     check_harmless(comment)
     lines = comment.split("\n")
     assert lines[0] == MARKER
-    assert lines[1].startswith("**3 → 1 compiles** predicted, saves ")
+    assert lines[1].startswith("**Save 333 of 543 ms of compiling: 3 → 1 compiles.** ")
     blocks = fences(comment)
     assert blocks["sh"] == [
         "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['ids']:0,L['ids']:1,L['mask']:0,L['mask']:1\"\n"
@@ -127,7 +127,7 @@ def test_what_marking_cannot_cure_is_unfolded(analysis: Analyses) -> None:
     assert comment.split("\n")[1].startswith(
         "**Declaring inputs dynamic does not help here.** 3 compiles took "
     )
-    assert "<details open>\n<summary>What marking does not cure (1)</summary>" in comment
+    assert "<details open>\n<summary>Needs a change of code (1)</summary>" in comment
     assert "A tensor changes its dtype: `L['x'] (torch.float32, " in comment
     assert fences(comment) == {}
 
@@ -135,14 +135,18 @@ def test_what_marking_cannot_cure_is_unfolded(analysis: Analyses) -> None:
 def test_one_compile_is_nothing_to_do(trace: Trace) -> None:
     folder = trace("2.13.0", "m01_two_ranks")
     comment = pgo_advisor.analyze(next(folder.glob("*_rank_0_*"))).to_markdown()
-    assert comment.split("\n")[1].startswith("**Nothing to do.** 1 compile took ")
+    assert comment.split("\n")[1].startswith("**All is well.** 1 compile took ")
     assert "<details" not in comment
 
 
 def test_a_range_is_said_to_be_one(analysis: Analyses) -> None:
     comment = analysis("2.13.0", "s20_recompile_limit").to_markdown()
     # eight graphs and the limit were recorded; what came after was not
-    assert comment.split("\n")[1].startswith("**9 → 1 or more compiles** predicted, saves up to ")
+    lines = comment.split("\n")
+    assert lines[1].startswith("**Worse:** Runs uncompiled once the recompile limit is hit")
+    assert lines[3].startswith("**Save up to ")
+    assert "9 → 1 or more compiles.**" in lines[3]
+    assert "Not exact: no recorded compile had these sizes dynamic at once." in lines[3]
     assert "How sure the prediction is" in comment
 
 

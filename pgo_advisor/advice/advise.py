@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from pgo_advisor.advice import notes
 from pgo_advisor.advice.entries import entries
+from pgo_advisor.advice.opportunities import least_seconds, opportunities, severities, with_fates
 from pgo_advisor.advice.profiles import profile_of
 from pgo_advisor.advice.ranks import group_processes
 from pgo_advisor.advice.unbacked import unbacked_option
@@ -22,8 +23,10 @@ from pgo_advisor.replay.diagnosis import causes_of
 from pgo_advisor.replay.frames import Frame, frames_of, rows
 from pgo_advisor.replay.plan import Plan, choose
 from pgo_advisor.report import (
+    Fate,
     Finding,
     FrameReport,
+    Process,
     Range,
     Recompile,
     Report,
@@ -50,6 +53,8 @@ def advise(tables: Tables, release: TorchRelease | None) -> Report:
     advice = (*entries(groups, plan, items), *profile.advice(items, but=plan.pairs))
     unbacked = unbacked_option(groups, plan, release)
     reports = frame_reports(groups, tables, profile)
+    recompiles = with_fates(recompiles, reports)
+    findings = _findings(groups)
     in_force = notes.lists_in_force(tables)
     return Report(
         torch_version=None if release is None else str(release),
@@ -58,7 +63,7 @@ def advise(tables: Tables, release: TorchRelease | None) -> Report:
             *listed.notes,
             *map(str, (*notes.of_names(advice), *profile.notes, *notes.of_record(tables))),
         ),
-        totals=_totals(reports, recompiles, tables),
+        totals=_totals(reports, recompiles, tables, frames),
         dynamic_sources=_joined(*in_force, listed.value),
         unbacked_sources=unbacked.sources,
         dynamic_sources_beside_unbacked=(
@@ -69,24 +74,43 @@ def advise(tables: Tables, release: TorchRelease | None) -> Report:
         frames=tuple(reports),
         recompiles=tuple(recompiles),
         advice=advice,
-        findings=_findings(groups),
+        opportunities=opportunities(advice, reports, recompiles),
+        severities=severities(findings, reports),
+        findings=findings,
         processes=group_processes(tables, recompiles),
     )
 
 
 def _totals(
-    frames: Iterable[FrameReport], recompiles: Sequence[Recompile], tables: Tables
+    reports: Sequence[FrameReport],
+    recompiles: Sequence[Recompile],
+    tables: Tables,
+    frames: Iterable[Frame],
 ) -> Totals:
     causes = Counter(recompile.causes[0].kind for recompile in recompiles)
+    seconds: dict[Process, float] = defaultdict(float)
+    for frame in frames:
+        seconds[Process(frame.log, frame.rank)] += sum(call.seconds for call in frame.compiles)
+    gone: dict[str, list[Recompile]] = defaultdict(list)
+    for recompile in recompiles:
+        if recompile.fate is not Fate.stays:
+            gone[recompile.frame].append(recompile)
     return Totals(
-        compiles=sum(frame.compiles for frame in frames),
+        compiles=sum(report.compiles for report in reports),
         recompiles=len(recompiles),
-        seconds=sum(frame.seconds for frame in frames),
+        seconds=sum(report.seconds for report in reports),
         recompile_seconds=sum(recompile.seconds for recompile in recompiles),
-        predicted=sum((frame.predicted for frame in frames), Range(0, 0)),
-        saved_seconds=sum(frame.saved_seconds for frame in frames),
+        predicted=sum((report.predicted for report in reports), Range(0, 0)),
+        saved_seconds=sum(report.saved_seconds for report in reports),
+        least_saved_seconds=sum(least_seconds(report, gone[report.id]) for report in reports),
         unknown_causes=causes[CauseKind.unknown],
         unfinished=int((tables.compiles["outcome"] == "unknown").sum()),
+        processes_compiling=len(seconds),
+        slowest=max(
+            (replace(process, seconds=spent) for process, spent in seconds.items()),
+            key=lambda process: process.seconds,
+            default=None,
+        ),
     )
 
 

@@ -43,13 +43,18 @@ class WhyRemedy(Code):
     no_expression = "no expression outside of the compiled code names it"
     caller_unknown = "what was recorded does not tell how the function is called"
 
-    small_size = "sizes 0 and 1 become no symbol, which mark_dynamic insists on"
+    small_size = (
+        "PyTorch always compiles sizes 0 and 1 separately, and mark_dynamic would raise for them"
+    )
     partial = "console text does not show what it has to equal, so mark_dynamic could raise"
-    never_symbol = "no recorded compile had it as a symbol, so the code may constrain it"
+    never_symbol = "no recorded compile had this size dynamic, so the code may need a fixed one"
     pinned = "a recorded compile pinned it"
     constrained = "a guard constrains it: {guard}"
     partner = "it has to equal {source}, which cannot have mark_dynamic"
-    free = "every recorded compile that had it as a symbol left it free"
+    free = (
+        "in every compile where this size was dynamic your code accepted any value, so mark_dynamic "
+        "is safe"
+    )
 
 
 class Condition(Code):
@@ -83,7 +88,10 @@ class Cost(Code):
     )
     cudagraphs = "CUDA graphs are recorded again for each size, with the memory for each"
     max_autotune = "kernels are tuned for the first size that is seen"
-    static_chosen = "dynamic=False was chosen here: the declaration overrides it"
+    static_chosen = (
+        "dynamic=False was set here, so PyTorch compiles each size anew; "
+        "the declaration overrides it"
+    )
     parameter = (
         "a weight's shape becomes dynamic, and kernels slower; to keep it static raise "
         "torch._dynamo.config.recompile_limit to the number of shapes"
@@ -176,7 +184,7 @@ def listed(names: Sequence[str], most: int, more: str) -> str:
 
 DOUBTS: dict[DoubtKind, str] = {
     DoubtKind.not_explained: "replaying the recorded run does not give its recorded compiles",
-    DoubtKind.never_together: "sizes that would share a graph were never symbols together",
+    DoubtKind.never_together: "no recorded compile had these sizes dynamic at once",
     DoubtKind.breaks: "of calls that would share a graph, one broke it and another did not",
     DoubtKind.fixed: (
         "a recorded graph took any value of what is a constant in the one in its place, "

@@ -78,10 +78,23 @@ def end_on_signals() -> None:
             signal.signal(number, end)
 
 
+def _remember(context: click.Context, option: click.Parameter, value: object) -> None:
+    """Keeps for `run_analysis` what no command has to know of."""
+    context.meta[_KEY.format(option.name)] = value
+
+
 def outputs(command: Command) -> Command:
     """The options that say which reports are written."""
     path = click.Path(path_type=Path, allow_dash=True)
     for decorate in (
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            help="Print the whole report, not only its 20 lines.",
+            expose_value=False,
+            callback=_remember,
+        ),
         click.option("-q", "--quiet", is_flag=True, help="Print no report."),
         click.option("-f", "--force", is_flag=True, help="Replace output files that exist."),
         click.option("--json", "json_", type=path, help="Write everything as JSON."),
@@ -154,17 +167,13 @@ class Reports:
             stream = sys.stderr if err else sys.stdout
             plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
             color = stream.isatty() and not plain
-            text = analysis.to_text(width=_width(), color=color)
+            verbose = click.get_current_context().meta[_KEY.format("verbose")]
+            text = analysis.to_text(width=_width(), color=color, verbose=verbose)
             click.echo(text, nl=False, color=color, err=err)
 
 
 def _width() -> int:
     return min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
-
-
-def _remember(context: click.Context, option: click.Parameter, value: object) -> None:
-    """Keeps for `run_analysis` what no command has to know of."""
-    context.meta[_KEY.format(option.name)] = value
 
 
 def inputs(command: Command) -> Command:

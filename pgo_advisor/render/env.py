@@ -69,10 +69,11 @@ def _value(variables: Mapping[str, str]) -> str:
 
 
 def _shell(name: str, value: str) -> str:
-    if "'" in value and re.fullmatch(r"[\w\[\]'.,:()|?/-]*", value, re.ASCII):
-        # nothing in it means anything between double quotes, and single ones would need '"'"'
-        return f'export {name}="{value}"'
-    return f"export {name}={shlex.quote(value)}"
+    single = shlex.quote(value)
+    double = '"' + re.sub(r'[\\$`"]', r"\\\g<0>", value) + '"'
+    # between double quotes an interactive bash replaces what follows a "!"
+    shorter = len(double) < len(single) and "!" not in value
+    return f"export {name}={double if shorter else single}"
 
 
 def _fish(name: str, value: str) -> str:

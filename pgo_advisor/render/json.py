@@ -16,7 +16,16 @@ import msgspec
 from pgo_advisor.report import Part, Report
 from pgo_advisor.report.measured import Spread
 
-_LATER = {"measured", "lines"}
+LATER = {
+    "measured",
+    "lines",
+    "fate",
+    "least_saved_seconds",
+    "opportunities",
+    "processes_compiling",
+    "severities",
+    "slowest",
+}
 """What reports of version 1 did not have from the start."""
 
 
@@ -65,7 +74,7 @@ def schema() -> dict[str, Any]:
             }
             # all is written, always
             definition["required"] = [
-                name for name in definition["properties"] if name not in _LATER
+                name for name in definition["properties"] if name not in LATER
             ]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

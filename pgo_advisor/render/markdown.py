@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgo_advisor.advice.words import listed
-from pgo_advisor.render.answer import answer
+from pgo_advisor.render.answer import answer, severe, sure
 from pgo_advisor.render.env import export, unbacked_option
 from pgo_advisor.render.groups import Alike, alike, processes
 from pgo_advisor.render.markdown_text import code, fenced, prose
 from pgo_advisor.render.measured import TOTALS, caution, sentences, table
 from pgo_advisor.render.snippet import render_snippet
-from pgo_advisor.render.text import count, duration, kind_in_words, saved
+from pgo_advisor.render.text import count, duration, kind_in_words
 from pgo_advisor.report import (
     Advice,
     Cause,
@@ -81,12 +81,10 @@ def _answer(report: Report, patched: str, *, snippet: bool) -> Iterator[str]:
 
 
 def _headline(report: Report) -> str:
-    totals = report.totals
-    if not totals.compiles or not report.advice or report.measured:
-        headline, sentence = answer(report)
-        return f"**{headline}.** {sentence}"
-    seconds = f", saves {saved(totals)} of {duration(totals.seconds)}" if totals.seconds else ""
-    return f"**{totals.compiles} → {totals.predicted} compiles** predicted{seconds}"
+    headline, sentence = answer(report)
+    severities = "".join(f"**Worse:** {prose(text)}\n\n" for text in severe(report))
+    told = " ".join(filter(None, (sentence, sure(report))))
+    return f"{severities}**{headline}.** {told}"
 
 
 def _remarks(report: Report) -> Iterator[str]:
@@ -155,11 +153,11 @@ def _function(frame: FrameReport) -> str:
 
 
 def _details(report: Report) -> Iterator[_Folded]:
-    if report.findings:
+    if report.uncured:
         yield _Folded(
-            f"What marking does not cure ({len(report.findings)})",
+            f"Needs a change of code ({len(report.uncured)})",
             "",
-            [_finding(found) for found in report.findings],
+            [_finding(found) for found in report.uncured],
             is_open=not report.advice,
         )
     if report.advice:
@@ -177,7 +175,7 @@ def _details(report: Report) -> Iterator[_Folded]:
 def _unsure(report: Report) -> Iterator[str]:
     for frame in report.frames:
         for reason in frame.unsure:
-            yield f"- {code(frame.id, 80)}: a range, since {prose(reason)}\n"
+            yield f"- {code(frame.id, 80)}: not exact: {prose(reason)}\n"
 
 
 def _unbacked(report: Report) -> Iterator[_Folded]:
@@ -256,7 +254,7 @@ def _recompile(recompile: Recompile, ranks: str | None) -> str:
     return (
         f"| {code(recompile.compile_id, 40)} | {rank}{code(recompile.frame, 60)} "
         f"| {changes} | {duration(recompile.seconds)} "
-        f"| {'goes' if recompile.removed else 'stays'} |\n"
+        f"| {recompile.fate.words} |\n"
     )
 
 

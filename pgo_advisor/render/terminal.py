@@ -1,4 +1,4 @@
-"""The analysis for a terminal: ten lines that say what to do, then the details."""
+"""The analysis for a terminal: the details if they are wanted, then twenty lines that say what to do."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from rich.table import Table
 from rich.text import Text
 
 from pgo_advisor.advice.words import listed
-from pgo_advisor.render.answer import Case, case
-from pgo_advisor.render.env import export, unbacked_option
+from pgo_advisor.render.brief import brief
+from pgo_advisor.render.env import unbacked_option
 from pgo_advisor.render.groups import processes
-from pgo_advisor.render.measured import caution, headline, sentences
+from pgo_advisor.render.measured import headline, sentences
 from pgo_advisor.render.measured import table as measured_table
 from pgo_advisor.render.text import (
-    cost,
     count,
     duration,
     one_line,
     place,
-    saved,
     span,
 )
 from pgo_advisor.report import (
     Advice,
     Cause,
+    Fate,
     Finding,
     FrameReport,
     Recompile,
@@ -38,7 +37,6 @@ from pgo_advisor.report import (
 )
 from pgo_advisor.report.measured import Measured, Outcome
 
-_MAX_MARKS = 4
 _MAX_FRAMES = 20
 _MAX_ENTRIES = 40
 _MAX_RECOMPILES = 60
@@ -49,20 +47,13 @@ _STYLES = {
     Verdict.marking_does_not_help: "yellow",
     Verdict.nothing_to_do: "dim",
 }
-_WITHOUT_ADVICE = {
-    Case.no_help: Text(
-        "No declaration of dynamic inputs would save a compile; what would, is below."
-    ),
-    Case.cut_off: Text(
-        "No recompile is recorded, but the log ends within a compile: what came then is unknown."
-    ),
-    Case.compiled_once: Text("Nothing to do: nothing was compiled twice.", style="green"),
-    Case.no_record: Text("From a profile: which sizes varied is known, what that cost is not."),
-}
 
 
-def render_terminal(report: Report, *, width: int, color: bool) -> str:
-    """The report as text; with `color`, with ANSI colors. Recorded text cannot bring escapes of its own."""
+def render_terminal(report: Report, *, width: int, color: bool, verbose: bool = True) -> str:
+    """The report as text, with `verbose` in full; with `color`, with ANSI colors.
+
+    Recorded text cannot bring escapes of its own.
+    """
     out = io.StringIO()
     console = Console(
         file=out,
@@ -74,61 +65,16 @@ def render_terminal(report: Report, *, width: int, color: bool) -> str:
         emoji=False,
         soft_wrap=False,
     )
-    for part in (*_answer(report), *_details(report)):
+    details = (*_details(report), Text()) if verbose else ()
+    for part in (*_measured_of(report), *details, *brief(report, width)):
         # what is to be pasted stays in one line, however narrow the terminal is
         console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
-def _answer(report: Report) -> Iterator[RenderableType]:
+def _measured_of(report: Report) -> Iterator[RenderableType]:
     if report.measured is not None:
         yield from _measured(report.measured)
-    if report.totals.compiles:
-        yield Text(f"{cost(report.totals)}.", style="bold")
-    if report.advice:
-        yield from _prediction(report)
-        yield Text()
-        yield from _list(report)
-        yield from _marks(report)
-    else:
-        yield _WITHOUT_ADVICE[case(report)]
-    for loss in report.losses:
-        yield Text(f"Lost: {one_line(loss, 400)}", style="red")
-    for note in report.notes:
-        yield Text(f"Note: {one_line(note, 600)}", style="yellow")
-
-
-def _prediction(report: Report) -> Iterator[RenderableType]:
-    totals = report.totals
-    if totals.compiles and report.measured is None:
-        seconds = f" and {saved(totals)} of compiling go" if totals.seconds else ""
-        yield Text(
-            f"Declared dynamic as below, {count(totals.compiles, 'compile')} become "
-            f"{span(totals.predicted)}{seconds} (predicted, not measured)."
-        )
-
-
-def _list(report: Report) -> Iterator[RenderableType]:
-    if warning := caution(report):
-        yield Text(f"{warning}:", style="bold red")
-    if report.dynamic_sources:
-        yield Text(export(report).rstrip(), style="bold green", no_wrap=True)
-        yield Text()
-
-
-def _marks(report: Report) -> Iterator[RenderableType]:
-    marks = [advice for advice in report.advice if advice.code and not advice.condition]
-    if not marks:
-        return
-    instead = "or " if report.dynamic_sources else ""
-    part = "" if len(marks) == len(report.advice) else "in part "
-    yield Text(f"{instead}{part}in the code, before the call (pgo-advisor snippet shows where):")
-    several = len({advice.frames for advice in marks}) > 1
-    for advice in marks[:_MAX_MARKS]:
-        function = f"  # {', '.join(advice.frames[:4])}" if several else ""
-        statement = one_line(f"{advice.code}{function}", 200)
-        yield Text(f"    {statement}", style="green", no_wrap=True)
-    yield from _more(len(marks) - _MAX_MARKS, indent="    ")
 
 
 def _measured(measured: Measured) -> Iterator[RenderableType]:
@@ -155,14 +101,15 @@ def _details(report: Report) -> Iterator[RenderableType]:
         yield from _more(len(report.frames) - _MAX_FRAMES)
         for frame in report.frames[:_MAX_FRAMES]:
             for text in frame.unsure:
-                yield Text(one_line(f"{frame.id}: a range, since {text}", 300), style="dim")
+                yield Text(one_line(f"{frame.id}: not exact: {text}", 300), style="dim")
     if report.advice:
         yield from _heading("To declare dynamic")
         yield from _advice(report.advice)
         yield from _unbacked(report)
-    if report.findings:
-        yield from _heading("What marking does not cure")
-        yield from map(_finding, report.findings)
+    if report.uncured:
+        yield from _heading("Needs a change of code")
+        yield from map(_finding, report.uncured)
+    yield from _notes(report)
     if lines := processes(report):
         yield from _heading("Processes")
         for line in lines[:_MAX_GROUPS]:
@@ -173,6 +120,13 @@ def _details(report: Report) -> Iterator[RenderableType]:
         yield from _heading("Recompiles")
         yield _recompiles(shown[:_MAX_RECOMPILES])
         yield from _more(len(shown) - _MAX_RECOMPILES, ": see --html or --json")
+
+
+def _notes(report: Report) -> Iterator[RenderableType]:
+    if remarks := (*report.losses, *report.notes):
+        yield from _heading("Notes")
+        for text in remarks:
+            yield Text(one_line(text, 600))
 
 
 def _more(number: int, where: str = "", indent: str = "") -> Iterator[RenderableType]:
@@ -251,7 +205,7 @@ def _advice(items: tuple[Advice, ...]) -> Iterator[RenderableType]:
             remarks[text].append(f"{name} in {functions}" if functions_of[entry] > 1 else name)
     yield table
     yield from _more(len(entries) - _MAX_ENTRIES)
-    yield Text("worth: compiles that leaving out this entry alone would cost", style="dim")
+    yield Text("worth: without this entry, this many recompiles come back", style="dim")
     for text, names in remarks.items():
         yield Text(f"- {listed(names, 3, ' and {} more')}: {one_line(text, 400)}")
 
@@ -284,8 +238,8 @@ def _remarks(advice: Advice) -> Iterator[str]:
     if advice.list_entry is None:
         yield "the list of this release cannot name it"
     if advice.together:
-        others = ", ".join(f"{other.source} dim {other.dim}" for other in advice.together[:6])
-        yield f"has to equal {others}: declare all or none"
+        others = ", ".join(other.pair.words for other in advice.together[:6])
+        yield f"the code requires it to equal {others}: declare all of them or none"
     yield from advice.costs
     if advice.also_touches:
         yield f"the entry also touches {', '.join(advice.also_touches[:6])}, where it does not help"
@@ -308,7 +262,7 @@ def _recompiles(recompiles: tuple[tuple[str, Recompile], ...]) -> Table:
             *row,
             Text(one_line(recompile.frame, 60)),
             Text("; ".join(map(_cause, recompile.causes[:4]))),
-            Text("goes", style="green") if recompile.removed else "",
+            Text(recompile.fate.words, style="" if recompile.fate is Fate.stays else "green"),
         )
     return table
 

@@ -80,6 +80,12 @@ def cost(totals: Totals) -> str:
     told = count(totals.compiles, "compile")
     if totals.seconds:
         told += f" took {duration(totals.seconds)}"
+    if totals.seconds and totals.slowest and totals.processes_compiling > 1:
+        rank = "process" if totals.slowest.rank is None else f"rank, {totals.slowest.rank},"
+        told += (
+            f", summed over {totals.processes_compiling} processes "
+            f"(the slowest {rank} took {duration(totals.slowest.seconds)})"
+        )
     if totals.unfinished:
         told += f" (the log ends within {totals.unfinished} of them)"
     if not totals.recompiles:
@@ -90,10 +96,24 @@ def cost(totals: Totals) -> str:
     return f"{told}, {duration(totals.recompile_seconds)} of it in {recompiles}"
 
 
+def spent(least: float, most: float, whole: float = 0.0) -> str:
+    """`1.4 s`, `up to 1.4 s`, `0.5 to 1.4 s`; with the whole, `1.4 of 2.8 s`."""
+    end = f" of {duration(whole)}" if whole else ""
+    told = f"{_beside(most, whole)}{end}" if whole else duration(most)
+    if not most or most - least < 1e-6:
+        return told
+    return f"{_beside(least, most)} to {told}" if least else f"up to {told}"
+
+
+def _beside(part: float, whole: float) -> str:
+    """The number alone where the whole is told in the same unit."""
+    number, _, unit = duration(part).partition(" ")
+    return number if unit == duration(whole).partition(" ")[2] else f"{number} {unit}"
+
+
 def saved(totals: Totals) -> str:
-    """The seconds that the advice saves, `up to` them where the prediction is a range."""
-    seconds = duration(totals.saved_seconds)
-    return seconds if totals.predicted.exact else f"up to {seconds}"
+    """The seconds that the advice saves, with their range."""
+    return spent(totals.least_saved_seconds, totals.saved_seconds)
 
 
 def kind_in_words(kind: CauseKind) -> str:

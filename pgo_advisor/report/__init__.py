@@ -12,22 +12,36 @@ from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.report.base import Part, Range, runs_in_words
+from pgo_advisor.report.facts import (
+    Consequence,
+    Fate,
+    Opportunity,
+    Process,
+    Severity,
+    Sureness,
+)
 from pgo_advisor.report.measured import Measured
 
 __all__ = [
     "Advice",
     "CallSite",
     "Cause",
+    "Consequence",
+    "Fate",
     "Finding",
     "FrameReport",
     "Input",
     "Measured",
+    "Opportunity",
     "Part",
+    "Process",
     "ProcessGroup",
     "Range",
     "Recompile",
     "Remedy",
     "Report",
+    "Severity",
+    "Sureness",
     "Totals",
     "Unexpressible",
     "UserLine",
@@ -51,6 +65,12 @@ class Totals(Part, frozen=True, rename={"predicted": "predicted_compiles"}):
     unknown_causes: int = 0
     unfinished: int = 0
     """Compiles within which the log ends."""
+    least_saved_seconds: float = 0.0
+    """What `saved_seconds` is at the least, where the prediction is a range."""
+    processes_compiling: int = 0
+    """That compiled something; the seconds of several are rank-seconds, since they compile at once."""
+    slowest: Process | None = None
+    """The one of them that compiled longest."""
 
 
 class Verdict(str, Enum):
@@ -132,6 +152,8 @@ class Recompile(Part, frozen=True):
     seconds: float
     removed: bool
     """Whether the advice is predicted to remove it."""
+    fate: Fate = Fate.stays
+    """The same with how sure that is; the call that hit the limit goes with the compiles before it."""
 
 
 class CallSite(Part, frozen=True):
@@ -294,6 +316,10 @@ class Report(Part, frozen=True, kw_only=True):
     """Every recompile with its causes, in time."""
     advice: tuple[Advice, ...] = ()
     """What to declare dynamic, the most valuable first."""
+    opportunities: tuple[Opportunity, ...] = ()
+    """The advice as changes that stand by themselves, the most valuable first."""
+    severities: tuple[Severity, ...] = ()
+    """What is worse than a recompile."""
     findings: tuple[Finding, ...] = ()
     """What no declaration cures, the most expensive first."""
     processes: tuple[ProcessGroup, ...] = ()
@@ -304,6 +330,30 @@ class Report(Part, frozen=True, kw_only=True):
     @property
     def release(self) -> TorchRelease | None:
         return None if self.torch_version is None else TorchRelease.parse(self.torch_version)
+
+    @property
+    def sureness(self) -> Sureness:
+        """How the saving is known."""
+        if self.measured is not None:
+            return Sureness.measured
+        if not (self.advice and self.totals.compiles):
+            return Sureness.unknown
+        return Sureness.exact if self.totals.predicted.exact else Sureness.range
+
+    @property
+    def uncured(self) -> tuple[Finding, ...]:
+        """The findings but those of a recompile limit that the advice may cure."""
+        cured = {
+            frame
+            for one in self.severities
+            if one.kind is Consequence.runs_uncompiled and one.may_be_cured
+            for frame in one.frames
+        }
+        return tuple(
+            found
+            for found in self.findings
+            if found.rule != "recompile-limit" or not cured.issuperset(found.frames)
+        )
 
     @property
     def inputs(self) -> int:
