@@ -197,6 +197,32 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "reason": Column("string", "why Dynamo stopped tracing"),
         **_USER,
     },
+    "calls": {
+        **_KEYS,
+        "process": Column("Int64", "process id: forked processes write into one log"),
+        "calls": Column("Int64", "calls of the compile's graph, the compiling one with them"),
+        "first": Column("Float64", "first of them, seconds since 1970, UTC"),
+        "last": Column("Float64", "last that was timed, seconds since 1970, UTC"),
+        "timed": Column("Int64", "calls that were timed: the first, then every sixteenth"),
+        "seconds": Column("Float64", "host seconds of the timed calls, nested graphs with them"),
+        "unlisted": Column("Int64", "calls with sizes that are not in call_sizes"),
+        "eager": Column(
+            "Int64",
+            "calls of the function that ran as it is written though compiled for; told with the last "
+            "compile that Dynamo traced; missing where none was seen, and below Python 3.12",
+        ),
+        "eager_first": Column("Float64", "first of them, seconds since 1970, UTC"),
+        "eager_file": Column("string", "file that called it then"),
+        "eager_line": Column("Int64", "line in that file"),
+    },
+    "call_sizes": {
+        **_KEYS,
+        "process": Column("Int64", "process id"),
+        "order": Column("Int64", "order in which the graph met the sizes, from 0"),
+        "symbols": Column("string", "the graph's symbols, as s77, s31"),
+        "sizes": Column(INTS, "their values"),
+        "calls": Column("Int64", "calls with these"),
+    },
 }
 
 
@@ -205,7 +231,8 @@ class Tables:
     """What a run left behind, as one DataFrame each; the columns are those of `COLUMNS`.
 
     `guards` holds the guards that are not about sizes, and of these only the ones whose value
-    differs between compiles of one frame: the others can never cause a recompile.
+    differs between compiles of one frame: the others can never cause a recompile. `calls` and
+    `call_sizes` have a row for each process, and none unless `record --calls` counted.
     """
 
     compiles: pd.DataFrame
@@ -217,6 +244,8 @@ class Tables:
     guards: pd.DataFrame
     pgo_entries: pd.DataFrame
     graph_breaks: pd.DataFrame
+    calls: pd.DataFrame
+    call_sizes: pd.DataFrame
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Sequence[Row]]) -> Tables:

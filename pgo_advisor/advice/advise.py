@@ -9,6 +9,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from pgo_advisor.advice import notes
+from pgo_advisor.advice.calls import function_calls
 from pgo_advisor.advice.entries import entries
 from pgo_advisor.advice.opportunities import least_seconds, opportunities, severities, with_fates
 from pgo_advisor.advice.profiles import profile_of
@@ -78,6 +79,7 @@ def advise(tables: Tables, release: TorchRelease | None) -> Report:
         severities=severities(findings, reports),
         findings=findings,
         processes=group_processes(tables, recompiles),
+        calls=function_calls(groups, tables),
     )
 
 

@@ -72,6 +72,11 @@ def _until(
     metavar="N|SECONDSs",
     help="Stop it after N compiles, or (300s) after seconds: recompiles mostly come early.",
 )
+@click.option(
+    "--calls",
+    is_flag=True,
+    help="Count the calls of each graph, too, and those that run uncompiled.",
+)
 @program
 def record(
     command: tuple[str, ...],
@@ -84,6 +89,7 @@ def record(
     timeout: float,
     stop_after: float | None,
     until: tuple[int | None, float | None],
+    calls: bool,
 ) -> None:
     """Run a program, record what torch.compile does in it, and say what to declare dynamic.
 
@@ -104,6 +110,7 @@ def record(
             timeout=stop_after,
             until_compiles=until[0],
             until_seconds=until[1],
+            calls=calls,
             say=None if quiet else say_on_terminal(),
         )
         reported = _succeeds(lambda: _report(recorded, command, reports, timeout))

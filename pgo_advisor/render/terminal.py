@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgo_advisor.advice.words import listed
+from pgo_advisor.render import calls
 from pgo_advisor.render.brief import brief
 from pgo_advisor.render.env import unbacked_option
 from pgo_advisor.render.groups import processes
@@ -109,6 +110,7 @@ def _details(report: Report) -> Iterator[RenderableType]:
     if report.uncured:
         yield from _heading("Needs a change of code")
         yield from map(_finding, report.uncured)
+    yield from _calls(report)
     yield from _notes(report)
     if lines := processes(report):
         yield from _heading("Processes")
@@ -120,6 +122,16 @@ def _details(report: Report) -> Iterator[RenderableType]:
         yield from _heading("Recompiles")
         yield _recompiles(shown[:_MAX_RECOMPILES])
         yield from _more(len(shown) - _MAX_RECOMPILES, ": see --html or --json")
+
+
+def _calls(report: Report) -> Iterator[RenderableType]:
+    if report.calls:
+        yield from _heading("Calls")
+        for told in report.calls[:_MAX_FRAMES]:
+            yield Text(one_line(f"{told.frame}: {count(told.calls, 'call')} of its graphs", 300))
+            for text in calls.sentences(told):
+                yield Padding(Text(one_line(text, 600)), (0, 0, 0, 4))
+        yield from _more(len(report.calls) - _MAX_FRAMES)
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:

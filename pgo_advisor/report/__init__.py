@@ -12,6 +12,7 @@ from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.report.base import Part, Range, runs_in_words
+from pgo_advisor.report.calls import FunctionCalls
 from pgo_advisor.report.facts import (
     Consequence,
     Fate,
@@ -30,6 +31,7 @@ __all__ = [
     "Fate",
     "Finding",
     "FrameReport",
+    "FunctionCalls",
     "Input",
     "Measured",
     "Opportunity",
@@ -324,6 +326,8 @@ class Report(Part, frozen=True, kw_only=True):
     """What no declaration cures, the most expensive first."""
     processes: tuple[ProcessGroup, ...] = ()
     """The processes in groups of those that compiled alike, the largest first."""
+    calls: tuple[FunctionCalls, ...] = ()
+    """The calls of compiled functions, the most often called first; empty unless they were counted."""
     measured: Measured | None = None
     """What runs of the program without and with the advice showed; null if there were none."""
 

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgo_advisor.files import remove_directory
+from pgo_advisor.run.observe import observing
 from pgo_advisor.run.supervise import Ended, run_program
 from pgo_advisor.run.watch import TraceLogs, Watch
 
@@ -97,15 +98,22 @@ def record(
     timeout: float | None = None,
     until_compiles: int | None = None,
     until_seconds: float | None = None,
+    calls: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> RecordedRun:
     """Runs `command` with its trace in the directory `trace`, in the own environment and `variables`.
 
     It runs in `directory`, or in the current one. `timeout` and the two `until` stop the program; what it
-    recorded by then is there. `say` is told every five seconds how many compiles there are so far, if that
-    has changed. Raises ProgramError if the program cannot be started.
+    recorded by then is there. `calls` has the calls of each graph counted. `say` is told every five seconds
+    how many compiles there are so far, if that has changed. Raises ProgramError if the program cannot be
+    started.
     """
-    with environment(trace, {**os.environ, **(variables or {})}) as (setting, notes):
+    with ExitStack() as stack:
+        setting, notes = stack.enter_context(
+            environment(trace, {**os.environ, **(variables or {})})
+        )
+        if calls:
+            stack.enter_context(observing(setting))
         traced = next(setting[name] for name in _TRACE_DIRECTORIES if setting.get(name))
         logs = TraceLogs(Path(directory or "", traced))
         watch = Watch(logs, until_compiles=until_compiles, say=say)

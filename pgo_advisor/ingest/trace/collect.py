@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pgo_advisor.dynamo.graph_text import graph_path
 from pgo_advisor.dynamo.guard_tree import GuardTree, parse_guards
+from pgo_advisor.ingest.trace.calls import ARTIFACT
 from pgo_advisor.ingest.trace.payloads import Payloads
 from pgo_advisor.ingest.trace.prefilter import Prefilter, process_at, record_at
 from pgo_advisor.ingest.trace.records import (
@@ -23,6 +24,8 @@ from pgo_advisor.ingest.trace.records import (
     read_records,
 )
 from pgo_advisor.ingest.trace.stacks import Strings
+
+_Ids = tuple[int | None, int, int]
 
 
 @dataclass
@@ -56,6 +59,7 @@ class Compile:
     failures: list[str] = field(default_factory=list)
     breaks: list[str] = field(default_factory=list)
     pgo: list[tuple[str, str]] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -74,7 +78,7 @@ class LogRecords:
         self.missing_payloads = 0
         self.torch_version: str | None = None
         self.compiles: list[Compile] = []
-        self._current: dict[tuple[int | None, int, int], Compile] = {}
+        self._current: dict[_Ids, Compile] = {}
         self._frames: dict[tuple[int, int | None, int], int] = {}
 
     def read(self, record: Record | None, payloads: Payloads) -> None:
@@ -89,9 +93,13 @@ class LogRecords:
             self.rank = record.rank
         if record.frame_id is None or record.frame_compile_id is None or not record.is_read:
             return
-        compile_ = self._compile_of(
-            (record.compiled_autograd_id, record.frame_id, record.frame_compile_id), record
-        )
+        ids = (record.compiled_autograd_id, record.frame_id, record.frame_compile_id)
+        if record.artifact and record.artifact.name == ARTIFACT:
+            # a forked process also counts calls of graphs that it did not compile
+            if compile_ := self._current.get(ids):
+                compile_.calls.append(self._payload(record))
+            return
+        compile_ = self._compile_of(ids, record)
         if record.attempt > compile_.attempt_number:
             compile_.attempt_number = record.attempt
             compile_.attempt = Attempt()
@@ -101,7 +109,7 @@ class LogRecords:
             self._read_traced(record, compile_.attempt)
             self._read_course(record, compile_)
 
-    def _compile_of(self, ids: tuple[int | None, int, int], record: Record) -> Compile:
+    def _compile_of(self, ids: _Ids, record: Record) -> Compile:
         compile_ = self._current.get(ids)
         begins = (
             record.dynamo_start

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from pgo_advisor.ingest.pgo.text import PGO_ARTIFACTS
+from pgo_advisor.ingest.trace.calls import ARTIFACT
 from pgo_advisor.ingest.trace.payloads import open_regular
 
 _MAX_LINE = 64 << 20
@@ -211,7 +212,9 @@ _ENVELOPE = {
 READ_KINDS = frozenset(field.name for field in msgspec.structs.fields(Record)) - _ENVELOPE
 """The kinds of records that are read; the prefilter drops all others."""
 
-READ_ARTIFACTS = frozenset({"recompile_reasons", "dynamo_graph_break_reason", *PGO_ARTIFACTS})
+READ_ARTIFACTS = frozenset(
+    {"recompile_reasons", "dynamo_graph_break_reason", ARTIFACT, *PGO_ARTIFACTS}
+)
 """The artifacts that are."""
 
 decode_rank = msgspec.json.Decoder(Ranked).decode

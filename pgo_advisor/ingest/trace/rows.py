@@ -11,6 +11,7 @@ from pgo_advisor.dynamo.guard_tree import NO_GUARDS
 from pgo_advisor.dynamo.shape_guards import parse_relation
 from pgo_advisor.ingest.pgo.text import parse_pgo_text
 from pgo_advisor.ingest.rows import LogRows, Row, break_row, failure_row, named_property
+from pgo_advisor.ingest.trace.calls import call_rows
 from pgo_advisor.ingest.trace.collect import Attempt, Compile, LogRecords
 from pgo_advisor.ingest.trace.records import DescribeTensor, Metrics, decode_stack
 from pgo_advisor.ingest.trace.settings import left_out, settings_of
@@ -38,6 +39,7 @@ def log_rows(records: LogRecords) -> LogRows:
     rows: dict[str, list[Row]] = defaultdict(list)
     for compile_ in records.compiles:
         frame, attempt = compile_.frame, compile_.attempt
+        calls, call_sizes = call_rows(compile_.calls)
         own_callers = _own_callers(compile_, strings) or callers[frame]
         made: dict[str, Iterable[Row]] = {
             "compiles": [
@@ -54,6 +56,8 @@ def log_rows(records: LogRecords) -> LogRows:
             "guard_failures": _failures(compile_, by_ids),
             "graph_breaks": map(break_row, compile_.breaks),
             "pgo_entries": _pgo_entries(compile_),
+            "calls": calls,
+            "call_sizes": call_sizes,
         }
         for table, made_of_it in made.items():
             rows[table] += ({"compile": compile_.key, **row} for row in made_of_it)
