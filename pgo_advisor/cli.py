@@ -6,11 +6,12 @@ import errno
 import os
 import signal
 import sys
+from contextlib import suppress
+from importlib import metadata
 from typing import Any
 
 import click
 
-from pgo_advisor import __version__
 from pgo_advisor.commands.analyze import analyze
 from pgo_advisor.commands.check import check
 from pgo_advisor.commands.common import EPILOG, remark
@@ -73,8 +74,27 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-@click.group(cls=_Commands, epilog=EPILOG)
-@click.version_option(__version__, prog_name="pgo-advisor")
+def _tell_versions(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    """Its own, and of what decides what it can do; PyTorch is not imported."""
+    if wanted:
+        found = []
+        for name in ("pgo-advisor", "tlparse", "torch"):
+            with suppress(metadata.PackageNotFoundError):
+                found.append(f"{name} {metadata.version(name)}")
+        click.echo(", ".join(found))
+        ctx.exit()
+
+
+@click.group(cls=_Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_versions,
+    help="Show the versions of pgo-advisor, tlparse and torch that are installed, and exit.",
+)
 def main() -> None:
     """Says which inputs of a torch.compile program to mark dynamic, how, and what it saves.
 
