@@ -10,7 +10,7 @@ from pgo_advisor.dynamo.shape_guards import Relation
 from pgo_advisor.dynamo.sources import SourceDim, declarable, whole_number
 from pgo_advisor.replay.compiles import Compile
 from pgo_advisor.replay.frames import Frame, Row, rows
-from pgo_advisor.report.calls import FunctionCalls, GraphCalls, SizeCalls
+from pgo_advisor.report.calls import FunctionCalls, GraphCalls, Padding, SizeCalls
 from pgo_advisor.rules.code_object import CodeObject
 from pgo_advisor.tables import Tables
 
@@ -89,26 +89,28 @@ def _sizes(
     """How often which size came, of the inputs that every graph has and that came with several."""
     called = [call for call in compiles if any(row["calls"] for row in counted.get(call.key, ()))]
     by_graph = [_of_graph(call, counted[call.key], met.get(call.key, ())) for call in called]
-    fixed = {pair for call in called for pair in call.specialized}
-    asked = [relation for call in called for relation, duck in call.installed if not duck]
     for pair in by_graph[0] if by_graph else ():
-        if not all(pair in sizes for sizes in by_graph):
-            continue
-        total: Counter[int | None] = sum((sizes[pair] for sizes in by_graph), Counter())
-        unlisted = total.pop(None, 0)
-        sizes = {size: total[size] for size in total if size is not None}
-        if len(sizes) > 1:
-            padded = [] if unlisted or pair.dim is None or pair in fixed else paddings(sizes)
-            yield SizeCalls(
-                *pair,
-                sizes=tuple(sorted(sizes.items())),
-                unlisted=unlisted,
-                paddings=tuple(
-                    option
-                    for option in padded
-                    if all(_takes(relation, pair, {*sizes, *option.sizes}) for relation in asked)
-                ),
-            )
+        if all(pair in sizes for sizes in by_graph):
+            total: Counter[int | None] = sum((sizes[pair] for sizes in by_graph), Counter())
+            unlisted = total.pop(None, 0)
+            sizes = {size: number for size, number in total.items() if size is not None}
+            if len(sizes) > 1:
+                options = () if unlisted else _options(pair, sizes, called)
+                yield SizeCalls(*pair, tuple(sorted(sizes.items())), unlisted, options)
+
+
+def _options(
+    pair: SourceDim, sizes: Mapping[int, int], called: Iterable[Compile]
+) -> tuple[Padding, ...]:
+    """What the input can be padded to; nothing where the code asks for its size."""
+    if pair.dim is None or any(pair in call.specialized for call in called):
+        return ()
+    asked = [guard.relation for call in called for guard in call.installed if not guard.duck]
+    return tuple(
+        option
+        for option in paddings(sizes)
+        if all(_takes(relation, pair, {*sizes, *option.sizes}) for relation in asked)
+    )
 
 
 def _takes(relation: Relation, pair: SourceDim, sizes: set[int]) -> bool:
