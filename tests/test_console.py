@@ -21,6 +21,7 @@ from conftest import TESTS, Trace
 from growth import is_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import pgo_advisor
 from pgo_advisor.analysis import Analysis
@@ -308,7 +309,9 @@ def test_beside_the_trace_of_the_same_run(trace: Trace, tmp_path: Path) -> None:
     log.write_text(recorded("2.13.0", "s02_batch_and_seq__dynamo"))
     both = pgo_advisor.analyze(trace("2.13.0", "s02_batch_and_seq"), log)
     alone = pgo_advisor.analyze(trace("2.13.0", "s02_batch_and_seq"))
-    assert (both.dynamic_sources, both.totals) == (alone.dynamic_sources, alone.totals)
+    assert both.dynamic_sources == alone.dynamic_sources
+    # the trace is another log of the job
+    assert replace(both.totals, slowest=None) == replace(alone.totals, slowest=None)
     assert any("3 of 3 compiles are in the trace" in note for note in both.notes)
     log.write_text(recorded("2.13.0", "s03_int_arg__dynamic"))
     both = pgo_advisor.analyze(trace("2.13.0", "s02_batch_and_seq"), log)

@@ -50,8 +50,9 @@ def _opportunity(report: Report, one: Opportunity, width: int) -> list[Text]:
     known = report.totals.compiles and one.saved_compiles.high
     gain = f" (saves {count(one.saved_compiles, 'compile')}{took})" if known else ""
     seen = listed(sizes(report, items[0]), 12, ", …")
-    frame = next(frame for frame in report.frames if frame.id == one.frames[0])
-    where = f"in {frame.name}, {frame.file}:{frame.line}"
+    # a function that only a profile names has no compiles
+    places = {frame.id: f"{frame.name}, {frame.file}:{frame.line}" for frame in report.frames}
+    where = f"in {places.get(one.frames[0], one.frames[0])}"
     return [
         _line(f"Declare {names}{gain}", width, "bold"),
         _line(f"    seen: {seen}; {where}", width),
