@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pgo_advisor.render.compiles import PHASES, CompileGroup, CompileRow
+from pgo_advisor.render.compiles import PHASES, CompileGroup, CompileRow, over_inputs
 from pgo_advisor.render.text import count, duration
 from pgo_advisor.report import Fate, Report
 
@@ -278,7 +278,7 @@ def _of_function(
         yield Block(
             1, at, scale * seconds, "cause", title, f"{title}: {number}, {duration(seconds)}", find
         )
-        for group in members:
+        for group in over_inputs(members):
             for rows in _drawn(group.members, scale):
                 blocks = list(_compiles(rows, at, scale))
                 yield from blocks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -136,6 +136,11 @@ def over_functions(groups: Sequence[CompileGroup], most: int = 60) -> Sequence[C
         if len(groups) > most:
             groups = _grouped(rows, key)
     return groups
+
+
+def over_inputs(groups: Iterable[CompileGroup]) -> list[CompileGroup]:
+    """The groups with those of the same cause and fate as one."""
+    return _grouped([row for group in groups for row in group.members], _same_cause)
 
 
 def _same_input(row: CompileRow) -> object:
