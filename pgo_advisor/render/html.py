@@ -96,6 +96,7 @@ def render_notebook(report: Report) -> str:
         .render(
             report=report,
             answer=answer(report),
+            severe=severe(report),
             export=export(report).rstrip("\n"),
             frames=report.frames[:10],
             groups=alike(report.advice),
