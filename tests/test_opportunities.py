@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from conftest import TRACES, recorded
+from msgspec.structs import replace
 
 from pgo_advisor import Analysis
+from pgo_advisor.advice.opportunities import least_seconds
 from pgo_advisor.report import Consequence, Fate, Range, Sureness
 
 Analyses = Callable[[str, str], Analysis]
@@ -22,18 +25,20 @@ def test_inputs_that_have_to_be_equal_are_one_change(analysis: Analyses) -> None
     ]
     assert [one.saved_compiles for one in report.opportunities] == [Range(1, 1), Range(1, 1)]
     assert all(one.equal for one in report.opportunities)
-    assert sum(one.saved_seconds for one in report.opportunities) == pytest.approx(
-        report.totals.saved_seconds
-    )
     assert report.sureness is Sureness.exact
 
 
 @pytest.mark.parametrize(
-    "name", ["s02_batch_and_seq", "s08_module_int_attr", "s20_recompile_limit"]
+    ("version", "name"),
+    [(path.name, name) for path in sorted(TRACES.iterdir()) for name in recorded(path.name)],
 )
-def test_no_recompile_counts_twice(analysis: Analyses, name: str) -> None:
-    report = analysis("2.13.0", name)
+def test_each_recompile_that_goes_counts_once(analysis: Analyses, version: str, name: str) -> None:
+    report = analysis(version, name)
     gone = [r for r in report.recompiles if r.fate is not Fate.stays]
+    seconds = pytest.approx(sum(r.seconds for r in gone))
+    assert report.totals.saved_seconds == seconds
+    assert sum(frame.saved_seconds for frame in report.frames) == seconds
+    assert sum(one.saved_seconds for one in report.opportunities) == seconds
     assert sum(one.saved_compiles.high or 0 for one in report.opportunities) == len(gone)
     members = [index for one in report.opportunities for index in one.advice]
     assert sorted(members) == list(range(len(report.advice)))
@@ -55,3 +60,13 @@ def test_the_limit_is_a_severity_and_its_call_may_go(analysis: Analyses) -> None
     assert severity.frames == (report.frames[0].id,)
     assert severity.may_be_cured
     assert report.recompiles[-1].fate is Fate.may_go
+    # eight graphs, then the limit: the first compile alone is sure to stay
+    assert report.totals.saved_seconds == pytest.approx(report.totals.recompile_seconds)
+
+
+def test_the_least_that_goes_is_the_cheapest(analysis: Analyses) -> None:
+    report = analysis("2.13.0", "s02_batch_and_seq")
+    (frame,) = report.frames
+    seconds = [recompile.seconds for recompile in report.recompiles]
+    one_may_stay = replace(frame, predicted=Range(1, 2))
+    assert least_seconds(one_may_stay, report.recompiles) == pytest.approx(min(seconds))

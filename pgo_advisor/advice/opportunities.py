@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from pgo_advisor.dynamo.causes import CauseKind
+from pgo_advisor.advice.verdicts import fate
 from pgo_advisor.report import (
     Advice,
     Consequence,
@@ -84,22 +84,11 @@ def opportunities(
 def with_fates(recompiles: Iterable[Recompile], frames: Iterable[FrameReport]) -> list[Recompile]:
     """The recompiles with what becomes of them."""
     reports = {frame.id: frame for frame in frames}
-    return [replace(found, fate=_fate(found, reports[found.frame])) for found in recompiles]
-
-
-def _fate(recompile: Recompile, frame: FrameReport) -> Fate:
-    if recompile.removed:
-        return Fate.goes if frame.predicted.exact else Fate.may_go
-    at_limit = any(cause.kind is CauseKind.recompile_limit for cause in recompile.causes)
-    # the call that hit the limit compiles nothing once the compiles before it are gone
-    helped = frame.verdict is Verdict.marking_helps
-    return Fate.may_go if at_limit and helped else Fate.stays
-
-
-_CONSEQUENCES = {
-    "recompile-limit": Consequence.runs_uncompiled,
-    "failed-compile": Consequence.compile_failed,
-}
+    return [
+        replace(found, fate=fate(found, frame.predicted, frame.verdict))
+        for found in recompiles
+        for frame in (reports[found.frame],)
+    ]
 
 
 def severities(findings: Iterable[Finding], frames: Iterable[FrameReport]) -> tuple[Severity, ...]:
@@ -107,7 +96,7 @@ def severities(findings: Iterable[Finding], frames: Iterable[FrameReport]) -> tu
     helped = {frame.id for frame in frames if frame.verdict is Verdict.marking_helps}
     befell: dict[Consequence, dict[str, None]] = {}
     for finding in findings:
-        if kind := _CONSEQUENCES.get(finding.rule):
+        if kind := finding.consequence:
             befell.setdefault(kind, {}).update(dict.fromkeys(finding.frames))
     return tuple(
         Severity(

@@ -10,8 +10,7 @@ from pgo_advisor.advice.words import DOUBTS, Said, WhyVerdict
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.replay.compiles import SIZE_CAUSES
 from pgo_advisor.replay.frames import rows
-from pgo_advisor.replay.plan import saved_seconds
-from pgo_advisor.report import CallSite, FrameReport, Range, Verdict
+from pgo_advisor.report import CallSite, Fate, FrameReport, Range, Recompile, Verdict
 from pgo_advisor.rules.code_object import CodeObject
 from pgo_advisor.tables import Tables
 
@@ -49,12 +48,25 @@ def _frame_report(group: CodeObject, sites: tuple[CallSite, ...], profile: Profi
         seconds=sum(call.seconds for call in group.compiles),
         predicted=predicted,
         unsure=tuple(dict.fromkeys(DOUBTS[doubt.kind] for p in predictions for doubt in p.doubts)),
-        saved_seconds=sum(map(saved_seconds, predictions)),
+        saved_seconds=sum(
+            recompile.seconds
+            for recompile in group.recompiles
+            if fate(recompile, predicted, verdict) is not Fate.stays
+        ),
         verdict=verdict,
         why=str(why),
         causes=dict(_main_causes(group).most_common()),
         call_sites=sites,
     )
+
+
+def fate(recompile: Recompile, predicted: Range, verdict: Verdict) -> Fate:
+    """What becomes of a recompile of a function with this prediction and verdict."""
+    if recompile.removed:
+        return Fate.goes if predicted.exact else Fate.may_go
+    at_limit = any(cause.kind is CauseKind.recompile_limit for cause in recompile.causes)
+    # the call that hit the limit compiles nothing once the compiles before it are gone
+    return Fate.may_go if at_limit and verdict is Verdict.marking_helps else Fate.stays
 
 
 def _verdict(group: CodeObject, predicted: Range, profile: Profile) -> tuple[Verdict, Said]:

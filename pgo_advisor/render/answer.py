@@ -106,8 +106,7 @@ def severe(report: Report) -> Iterator[str]:
 
 def sure(report: Report) -> str:
     """How the saving is known, in a sentence; empty if none is told."""
-    reasons = dict.fromkeys(reason for frame in report.frames for reason in frame.unsure)
-    why = next(iter(reasons), "")
+    why = next(iter(doubts(report)), "")
     return {
         Sureness.exact: (
             "Exact: the recorded calls need this many compiles. Measure it: pgo-advisor verify"
@@ -116,3 +115,8 @@ def sure(report: Report) -> str:
         Sureness.measured: "",
         Sureness.unknown: "",
     }[report.sureness]
+
+
+def doubts(report: Report) -> list[str]:
+    """Why the prediction is a range, each reason once, that of the most expensive function first."""
+    return list(dict.fromkeys(reason for frame in report.frames for reason in frame.unsure))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pgo_advisor.render.balance import Balance, Fate
-from pgo_advisor.render.compiles import PHASES, CompileGroup, CompileRow
+from pgo_advisor.render.compiles import PHASES, CompileGroup, CompileRow, over_inputs
 from pgo_advisor.render.text import count, duration
+from pgo_advisor.report import Fate, Report
 
 _MAX_LANES = 8
 _MAX_BARS = 240
@@ -30,24 +30,40 @@ class Part(NamedTuple):
     """How much it is, with its unit."""
 
 
-def balance_bar(parts: Balance) -> list[Part]:
-    """Needed, avoidable for sure, avoidable perhaps, staying; what is nothing is left out."""
-    certain = "avoidable, at least" if parts.uncertain > 1e-6 else "avoidable"
-    perhaps = "avoidable, up to this much more" if parts.least else "avoidable, up to"
-    amounts = [
-        (Fate.needed, "needed: first compiles", parts.needed),
-        (Fate.goes, certain, parts.least),
-        (Fate.may_go, perhaps, parts.uncertain),
-        (Fate.stays, "stays: no declaration helps", parts.stays),
-    ]
-    whole = sum(amount for *_, amount in amounts)
+def balance_bar(report: Report) -> list[Part]:
+    """Of all compiling: needed, avoidable for sure, avoidable perhaps, staying; what is nothing is left out.
+
+    In seconds, or compiles where the record has no durations.
+    """
+    needed, again, most, least, told = _amounts(report)
+    certain = "avoidable, at least" if most - least > 1e-6 else "avoidable"
+    perhaps = "avoidable, up to this much more" if least else "avoidable, up to"
     drawn, at = [], 0.0
-    for found, words, amount in amounts:
+    for css, words, amount in (
+        ("needed", "needed: first compiles", needed),
+        (Fate.goes.value, certain, least),
+        (Fate.may_go.value, perhaps, most - least),
+        (Fate.stays.value, "stays: no declaration helps", again - most),
+    ):
         if amount > 1e-6:
-            width = 100 * amount / whole
-            drawn.append(Part(found.css, at, width, words, parts.told(amount)))
+            width = 100 * amount / (needed + again)
+            drawn.append(Part(css, at, width, words, told(amount)))
             at += width
     return drawn
+
+
+def _amounts(report: Report) -> tuple[float, float, float, float, Callable[[float], str]]:
+    """First compiles, recompiles, what of these goes at the most and at the least, and how to tell them."""
+    totals = report.totals
+    if totals.seconds:
+        first = totals.seconds - totals.recompile_seconds
+        saved = totals.saved_seconds, totals.least_saved_seconds
+        return first, totals.recompile_seconds, *saved, duration
+    most = sum(recompile.fate is not Fate.stays for recompile in report.recompiles)
+    highs = ((frame.compiles, frame.predicted.high) for frame in report.frames)
+    least = sum(max(0, compiles - high) for compiles, high in highs if high is not None)
+    first = totals.compiles - totals.recompiles
+    return first, totals.recompiles, most, least, lambda number: count(round(number), "compile")
 
 
 class Legend(NamedTuple):
@@ -60,19 +76,21 @@ class Legend(NamedTuple):
 
 
 def legend(rows: Iterable[CompileRow]) -> list[Legend]:
-    """The fates of these compiles."""
-    number: Counter[Fate] = Counter()
-    seconds: dict[Fate, float] = defaultdict(float)
+    """What becomes of these compiles."""
+    found: dict[str, list[float]] = defaultdict(list)
     for row in rows:
-        number[row.fate] += 1
-        seconds[row.fate] += row.seconds
+        found[row.css].append(row.seconds)
     words = {
-        Fate.needed: "first compile, needed",
-        Fate.goes: "goes with the advice",
-        Fate.may_go: "may go with the advice",
-        Fate.stays: "stays",
+        "needed": "first compile, needed",
+        Fate.goes.value: "goes with the advice",
+        Fate.may_go.value: "may go with the advice",
+        Fate.stays.value: "stays",
     }
-    return [Legend(f.css, words[f], number[f], seconds[f]) for f in Fate if number[f]]
+    return [
+        Legend(css, told, len(found[css]), sum(found[css]))
+        for css, told in words.items()
+        if css in found
+    ]
 
 
 class Bar(NamedTuple):
@@ -172,7 +190,7 @@ def _shifted(timed: Iterable[_Spot], origin: float) -> Iterator[_Spot]:
 
 def _bars(spots: Iterable[_Spot], origin: float, end: float, gap: float) -> Iterator[Bar]:
     """The bars, those of one fate joined that are not further apart than `gap` percent."""
-    of_fate: dict[Fate, list[_Spot]] = defaultdict(list)
+    of_fate: dict[Fate | None, list[_Spot]] = defaultdict(list)
     for spot in spots:
         of_fate[spot.row.fate].append(spot)
     room = gap * end / 100
@@ -196,8 +214,8 @@ def _bar(run: Sequence[_Spot], reach: float, origin: float, end: float) -> Bar:
     return Bar(
         100 * (run[0].start - origin) / end,
         100 * (reach - run[0].start) / end,
-        row.fate.css,
-        f"{told}, {spent}, {row.fate.value}",
+        row.css,
+        f"{told}, {spent}, {row.becomes}",
     )
 
 
@@ -260,7 +278,7 @@ def _of_function(
         yield Block(
             1, at, scale * seconds, "cause", title, f"{title}: {number}, {duration(seconds)}", find
         )
-        for group in members:
+        for group in over_inputs(members):
             for rows in _drawn(group.members, scale):
                 blocks = list(_compiles(rows, at, scale))
                 yield from blocks
@@ -280,8 +298,8 @@ def _compiles(rows: Sequence[CompileRow], at: float, scale: float) -> Iterator[B
     seconds = sum(row.seconds for row in rows)
     first = rows[0]
     label = first.compile_id if len(rows) == 1 else f"{len(rows)} compiles"
-    told = f"{label}: {first.cause}, {duration(seconds)}, {first.fate.value}"
-    yield Block(2, at, scale * seconds, first.fate.css, label, told, "")
+    told = f"{label}: {first.cause}, {duration(seconds)}, {first.becomes}"
+    yield Block(2, at, scale * seconds, first.css, label, told, "")
     spent = [sum(parts) for parts in zip(*(row.phases for row in rows), strict=True)]
     for number, (name, recorded) in enumerate(zip(PHASES, spent, strict=True)):
         part = min(recorded, seconds)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pgo_advisor.dynamo.causes import CauseKind
-from pgo_advisor.render.balance import Fate, fate
 from pgo_advisor.render.text import kind_in_words
 from pgo_advisor.replay.frames import rows
-from pgo_advisor.report import FrameReport, Recompile, Report
+from pgo_advisor.report import Fate, Recompile, Report
 from pgo_advisor.tables import Tables
 
 FIRST = "first compile"
@@ -41,38 +40,45 @@ class CompileRow(NamedTuple):
     seconds: float
     phases: tuple[float, ...]
     """Of these seconds, those of each of PHASES; what is not recorded is 0."""
-    fate: Fate
+    fate: Fate | None
+    """None for the first compile of a function."""
+
+    @property
+    def becomes(self) -> str:
+        """`needed` for a first compile, else its fate in words."""
+        return self.fate.words if self.fate else "needed"
+
+    @property
+    def css(self) -> str:
+        """The color of that."""
+        return self.becomes.replace(" ", "-")
 
 
 def compile_rows(report: Report, tables: Tables) -> list[CompileRow]:
     """All compiles in the order of the trace, of processes that compiled alike those of the first."""
     ranks = {group.logs[0]: group.label for group in report.processes}
     again = {recompile.compile: recompile for recompile in report.recompiles}
-    names = {(frame.file, frame.line, frame.name): frame for frame in report.frames}
-    frames = {frame.id: frame for frame in report.frames}
-    found = []
-    for row in rows(tables.compiles):
-        if row["log"] in ranks:
-            recompile = again.get(row["compile"])
-            frame = (
-                frames.get(recompile.frame)
-                if recompile
-                else names.get((row["file"], row["line"], row["name"]))
-            )
-            found.append(_row(row, recompile, frame, ranks[row["log"]]))
-    return found
+    names = {(frame.file, frame.line, frame.name): frame.id for frame in report.frames}
+    return [
+        _row(
+            row,
+            again.get(row["compile"]),
+            names.get((row["file"], row["line"], row["name"]), row["name"] or "<unknown>"),
+            ranks[row["log"]],
+        )
+        for row in rows(tables.compiles)
+        if row["log"] in ranks
+    ]
 
 
-def _row(
-    row: Mapping[str, Any], recompile: Recompile | None, frame: FrameReport | None, ranks: str
-) -> CompileRow:
+def _row(row: Mapping[str, Any], recompile: Recompile | None, name: str, ranks: str) -> CompileRow:
     causes = recompile.causes if recompile else ()
     told = [cause for cause in causes if cause.kind is not CauseKind.recompile_limit][:1]
     return CompileRow(
         compile=row["compile"],
         compile_id=row["compile_id"] or "",
         ranks=ranks,
-        frame=frame.id if frame else recompile.frame if recompile else row["name"] or "<unknown>",
+        frame=recompile.frame if recompile else name,
         cause=kind_in_words(causes[0].kind) if causes else FIRST,
         where=told[0].where if told else "",
         change=told[0].change if told else "",
@@ -80,7 +86,7 @@ def _row(
         start=row["start"],
         seconds=row["seconds"] or 0.0,
         phases=_phases(row),
-        fate=fate(recompile, frame),
+        fate=recompile.fate if recompile else None,
     )
 
 
@@ -132,6 +138,11 @@ def over_functions(groups: Sequence[CompileGroup], most: int = 60) -> Sequence[C
     return groups
 
 
+def over_inputs(groups: Iterable[CompileGroup]) -> list[CompileGroup]:
+    """The groups with those of the same cause and fate as one."""
+    return _grouped([row for group in groups for row in group.members], _same_cause)
+
+
 def _same_input(row: CompileRow) -> object:
     return row.ranks, row.cause, row.where, row.fate
 
@@ -155,12 +166,6 @@ def _grouped(
         (CompileGroup(sorted(group, key=lambda row: -row.seconds)) for group in groups.values()),
         key=lambda group: (-group.seconds, -len(group.members)),
     )
-
-
-def rank_seconds(tables: Tables) -> list[float]:
-    """Seconds of compiling in each log, the slowest first."""
-    seconds = tables.compiles.groupby("log")["seconds"].sum()
-    return sorted(map(float, seconds), reverse=True)
 
 
 def settings(tables: Tables) -> dict[str, list[str]]:

@@ -16,30 +16,14 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from pgo_advisor.render import charts, pastes
-from pgo_advisor.render.answer import Answer, Case, answer, case
-from pgo_advisor.render.balance import (
-    balance,
-    cures,
-    doubts,
-    headline,
-    lead,
-    severe,
-    sureness,
-    well,
-)
-from pgo_advisor.render.compiles import (
-    compile_rows,
-    grouped,
-    over_functions,
-    rank_seconds,
-    settings,
-)
+from pgo_advisor.render.answer import answer, doubts, severe, sure
+from pgo_advisor.render.compiles import compile_rows, grouped, over_functions, settings
 from pgo_advisor.render.env import export, unbacked_option
 from pgo_advisor.render.glossary import TERMS
 from pgo_advisor.render.groups import alike, alike_findings, alike_functions, processes, ruled_out
 from pgo_advisor.render.json import render_json
 from pgo_advisor.render.measured import caution, sentences, table
-from pgo_advisor.render.opportunities import opportunities
+from pgo_advisor.render.opportunities import cards
 from pgo_advisor.render.templates import environment, inlined
 from pgo_advisor.report import Report
 from pgo_advisor.rules import RULES
@@ -78,7 +62,7 @@ def render_html(
         environment()
         .get_template("report.html.j2")
         .render(
-            **_answer(report, tables),
+            **_answer(report),
             **_pictures(report, tables),
             **_record(report, tables),
             policy=(
@@ -94,10 +78,8 @@ def render_html(
             library_calls=pastes.library_calls(report),
             patch_section=section,
             unbacked=unbacked_option(report),
-            opportunities=opportunities(report, tables),
-            findings=alike_findings(
-                found for found in report.findings if found.compiles and not cures(report, found)
-            ),
+            opportunities=cards(report, tables),
+            findings=alike_findings(found for found in report.uncured if found.compiles),
             risks=alike_findings(found for found in report.findings if not found.compiles),
             functions=alike_functions(report.frames),
             ruled_out=list(ruled_out(report)),
@@ -114,6 +96,7 @@ def render_notebook(report: Report) -> str:
         .render(
             report=report,
             answer=answer(report),
+            severe=severe(report),
             export=export(report).rstrip("\n"),
             frames=report.frames[:10],
             groups=alike(report.advice),
@@ -121,23 +104,19 @@ def render_notebook(report: Report) -> str:
     )
 
 
-def _answer(report: Report, tables: Tables) -> dict[str, Any]:
-    parts, told = balance(report), answer(report)
-    by_rank = rank_seconds(tables)
-    if case(report) is Case.helps and not report.measured:
-        forced = bool((tables.compiles["dynamic"] == "false").any())
-        told = Answer(headline(report, parts), lead(report, forced))
-    elif well(report):
-        told = told._replace(headline="All is well: there is nothing to do")
+def _answer(report: Report) -> dict[str, Any]:
+    of_kind = [
+        [found for found in report.findings if found.consequence is one.kind]
+        for one in report.severities
+    ]
     return {
         "report": report,
         "totals": report.totals,
-        "answer": told,
-        "severe": list(severe(report)),
-        "balance": charts.balance_bar(parts),
-        "sureness": sureness(report),
-        "doubts": doubts(report.frames),
-        "by_rank": by_rank if len(by_rank) > 1 else [],
+        "answer": answer(report),
+        "severe": list(zip(severe(report), of_kind, strict=True)),
+        "balance": charts.balance_bar(report),
+        "sure": sure(report).partition(": ")[2],
+        "doubts": doubts(report),
         "caution": caution(report),
     }
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pgo_advisor.render.charts import point, sizes
-from pgo_advisor.render.text import count, duration, one_line, span, visible
+from pgo_advisor.render.text import count, duration, one_line, span, spent, visible
 
 _LONGEST_TITLE = 1000
 
@@ -45,7 +45,7 @@ def environment() -> Environment:
         point=point,
         bysize=_by_size,
     )
-    env.globals.update(count=count, sizes=sizes)
+    env.globals.update(count=count, sizes=sizes, spent=spent)
     return env
 
 

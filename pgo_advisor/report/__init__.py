@@ -63,7 +63,7 @@ class Totals(Part, frozen=True, rename={"predicted": "predicted_compiles"}):
     predicted: Range = Range(0, 0)
     """Compiles with all of the advice."""
     saved_seconds: float = 0.0
-    """Of the recorded compiles that the advice is predicted to remove."""
+    """Of the recompiles that go or may go with the advice."""
     unknown_causes: int = 0
     unfinished: int = 0
     """Compiles within which the log ends."""
@@ -185,6 +185,7 @@ class FrameReport(Part, frozen=True, rename={"predicted": "predicted_compiles"})
     unsure: tuple[str, ...]
     """Why the prediction is a range; empty if it is exact."""
     saved_seconds: float
+    """Of the recompiles that go or may go."""
     verdict: Verdict
     why: str
     causes: dict[CauseKind, int]
@@ -262,6 +263,14 @@ class Finding(Part, frozen=True):
     evidence: tuple[str, ...]
     lines: tuple[UserLine, ...] = ()
     """The user's lines that bring it about, as far as the record tells them."""
+
+    @property
+    def consequence(self) -> Consequence | None:
+        """What it tells of that is worse than a recompile."""
+        return {
+            "recompile-limit": Consequence.runs_uncompiled,
+            "failed-compile": Consequence.compile_failed,
+        }.get(self.rule)
 
 
 class ProcessGroup(Part, frozen=True):
@@ -356,7 +365,8 @@ class Report(Part, frozen=True, kw_only=True):
         return tuple(
             found
             for found in self.findings
-            if found.rule != "recompile-limit" or not cured.issuperset(found.frames)
+            if found.consequence is not Consequence.runs_uncompiled
+            or not cured.issuperset(found.frames)
         )
 
     @property
