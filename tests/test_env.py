@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
@@ -59,7 +60,8 @@ def read_by(command: list[str], text: str, cwd: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("fmt", "shell"), [("shell", "sh"), ("shell", "bash"), ("shell", "zsh"), ("fish", "fish")]
+    ("fmt", "shell"),
+    [("shell", "sh"), ("shell", "bash"), ("shell", "zsh"), ("fish", "fish"), ("slurm", "bash")],
 )
 def test_shells_read_it_back(fmt: str, shell: str, tmp_path: Path) -> None:
     if not shutil.which(shell):
@@ -135,6 +137,16 @@ def read_python(text: str) -> str:
         os.environ.update(before)
 
 
+def read_config(text: str) -> str:
+    _, block = ast.parse(text).body
+    assert isinstance(block, ast.With)
+    call = block.items[0].context_expr
+    assert isinstance(call, ast.Call)
+    assert ast.unparse(call.func) == "torch.compiler.config.patch"
+    assert [keyword.arg for keyword in call.keywords] == ["dynamic_sources"]
+    return str(ast.literal_eval(call.keywords[0].value))
+
+
 READERS: dict[str, Callable[[str], str | None]] = {
     "value": lambda text: text[:-1],
     "powershell": read_powershell,
@@ -142,12 +154,13 @@ READERS: dict[str, Callable[[str], str | None]] = {
     "dockerfile": read_dockerfile,
     "yaml": read_yaml,
     "python": read_python,
+    "config": read_config,
     "json": lambda text: str(json.loads(text)[NAME]),
 }
 
 
 def test_every_format_is_read_back_somewhere() -> None:
-    assert set(FORMATS) == {*READERS, "shell", "fish"}
+    assert set(FORMATS) == {*READERS, "shell", "fish", "slurm"}
 
 
 @pytest.mark.parametrize("fmt", READERS)
@@ -202,6 +215,22 @@ def test_two_variables_keep_their_order_and_value_takes_one() -> None:
     assert list(json.loads(render_env(two, "json"))) == ["B", "A"]
     with pytest.raises(ValueError, match="takes one variable: B, A"):
         render_env(two, "value")
+
+
+def test_config_refuses_other_variables() -> None:
+    with pytest.raises(ValueError, match="no setting for HOME"):
+        render_env({"HOME": "x"}, "config")
+
+
+def test_pytorch_obeys_the_config() -> None:
+    """In the block the value is in force, as the list of what is dynamic, and afterwards not."""
+    torch = pytest.importorskip("torch")
+    value = "L['x']:0"
+    text = render_env({NAME: value}, "config").replace("...", "seen.append(config.dynamic_sources)")
+    seen: list[str] = []
+    exec(text, {"seen": seen, "config": torch.compiler.config})
+    assert seen == [value]
+    assert torch.compiler.config.dynamic_sources != value
 
 
 def test_no_variables() -> None:

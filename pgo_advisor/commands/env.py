@@ -30,10 +30,10 @@ def env(paths: tuple[str, ...], torch_version: str | None, timeout: float, fmt: 
     if not analysis.advice:
         remark("nothing to declare dynamic: no recorded compile would be saved by it")
     length = len(analysis.dynamic_sources.encode())
-    if fmt not in ("value", "python", "json") and length > MAX_VALUE_BYTES:
+    if fmt not in ("value", "python", "config", "json") and length > MAX_VALUE_BYTES:
         raise OutputError(
-            "the list is longer than an environment variable can be; print it with --format value and set "
-            "torch.compiler.config.dynamic_sources in the program"
+            "the list is longer than an environment variable can be; print it with --format config "
+            "and set it in the program"
         )
     try:
         text = analysis.env(fmt)

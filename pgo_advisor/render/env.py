@@ -42,7 +42,9 @@ def render_env(variables: Mapping[str, str], fmt: str) -> str:
       `docker run --env-file` read the same; none of these is a shell.
     - dockerfile: an ENV instruction with the default escape character.
     - yaml: a mapping. Compose and GitHub Actions interpret `$` and `${{` after YAML has been read.
+    - slurm: for a batch script; srun hands the variable on to all ranks.
     - python: assignments to os.environ, to stand before `import torch`.
+    - config: the same settings of torch.compiler.config, around the calls that compile.
     - json: an object.
 
     Raises ValueError for an unknown format, a variable name that is none, and a value that no
@@ -128,6 +130,23 @@ def _python(variables: Mapping[str, str]) -> str:
     return lines and f"import os\n\n{lines}"
 
 
+def _slurm(variables: Mapping[str, str]) -> str:
+    how = "# In the batch script, before srun. Not by --export: it splits the list at its commas.\n"
+    return how + _by_line(_shell)(variables) if variables else ""
+
+
+def _config(variables: Mapping[str, str]) -> str:
+    if unknown := variables.keys() - _SETTINGS.keys():
+        raise ValueError("torch.compiler.config has no setting for " + ", ".join(sorted(unknown)))
+    settings = ", ".join(f"{_SETTINGS[name]}={value!a}" for name, value in variables.items())
+    return settings and (
+        f"import torch\n\nwith torch.compiler.config.patch({settings}):\n"
+        "    ...  # the calls that compile, not torch.compile() itself\n"
+    )
+
+
+_SETTINGS = {DYNAMIC: "dynamic_sources", UNBACKED: "unbacked_sources"}
+
 _WRITERS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "shell": _by_line(_shell),
     "value": _value,
@@ -136,7 +155,9 @@ _WRITERS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "dotenv": _by_line(_dotenv),
     "dockerfile": _by_line(_dockerfile),
     "yaml": _yaml,
+    "slurm": _slurm,
     "python": _python,
+    "config": _config,
     "json": lambda variables: json.dumps(dict(variables), indent=2) + "\n",
 }
 
