@@ -8,6 +8,7 @@ from itertools import chain
 from rich.text import Text
 
 from pgo_advisor.advice.words import listed
+from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.render.answer import answer, severe, sure
 from pgo_advisor.render.env import export
 from pgo_advisor.render.measured import caution
@@ -67,7 +68,9 @@ def sizes(report: Report, item: Advice) -> list[str]:
         for recompile in report.recompiles
         if recompile.frame in item.frames
         for cause in recompile.causes
-        if (cause.source, cause.dim) == item.pair and (cause.actual or "").isdecimal()
+        if (cause.source, cause.dim) == item.pair
+        and cause.kind is not CauseKind.tensor_stride
+        and (cause.actual or "").isdecimal()
     )
     return list(
         dict.fromkeys(one_line(text, 40) for text in chain(map(str, item.values), met) if text)

@@ -59,6 +59,26 @@ class Observations:
         return found
 
     @cached_property
+    def beside_strides(self) -> frozenset[SourceDim]:
+        """Dims of tensors whose strides vary at equal sizes, though none of their sizes does.
+
+        Any of them makes the strides symbols once it is one (`_compute_symbolic_stride` in
+        torch/fx/experimental/symbolic_shapes.py).
+        """
+        sized = {pair.source for pair in self.varying}
+        strides: dict[str, set[tuple[int | None, ...]]] = defaultdict(set)
+        for call in self.compiles:
+            for source, tensor in call.tensors.items():
+                if source not in sized and not tensor.is_parameter:
+                    strides[source].add(tensor.stride)
+        return frozenset(
+            pair
+            for call in self.compiles
+            for pair in call.pairs()
+            if len(strides.get(pair.source, ())) > 1 and not stays_constant(pair, call.value(pair))
+        )
+
+    @cached_property
     def _constant(self) -> frozenset[SourceDim]:
         return frozenset(pair for call in self.compiles for pair in call.pairs()) - set(
             self.varying
@@ -171,6 +191,7 @@ class Observations:
             pair in self.varying
             or pair in self.at_limit
             or pair in self.joined_to_bases
+            or pair in self.beside_strides
             or any(pair in bases for bases in self.bases.values())
         )
 

@@ -147,6 +147,7 @@ def _candidates(observed: Observations) -> list[SourceDim]:
             base for pair in found for base in sorted(observed.bases.get(pair, ()), key=str)
         ),
         *sorted(observed.joined_to_bases - observed.varying.keys(), key=str),
+        *sorted(observed.beside_strides - useless, key=str),
     ]
 
 

@@ -49,7 +49,7 @@ class CodeObject:
             for pair in (
                 *each.varying,
                 *each.at_limit,
-                *(base for base in self.plan.pairs if base.is_base and each.concerns(base)),
+                *(pair for pair in self.plan.pairs if each.concerns(pair)),
             )
         )
         late = [item for each in observed for item in each.at_limit.items()]
