@@ -89,9 +89,11 @@ const filter = () => {
 };
 find.addEventListener("input", filter);
 for (const link of all("[data-filter]")) {
-  link.addEventListener("click", () => {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();  // To follow the link would take the focus away.
     find.value = find.value === link.dataset.filter ? "" : link.dataset.filter;
     filter();
+    if (find.value) document.getElementById("compiles").scrollIntoView();
   });
 }
 
@@ -121,12 +123,13 @@ for (const table of all("table.data")) {
 }
 for (const button of all("button.csv")) {
   shown(button).addEventListener("click", () => {
-    const table = button.closest("section").querySelector("table");
+    const section = button.closest("section");
+    const table = section.querySelector("table");
     const cells = (row) => [...row.cells].map((cell) => cell.dataset.value ?? cell.innerText.trim());
     const rows = [...table.rows].filter((row) => !row.hidden).map(cells);
     // A spreadsheet would run what begins like a formula.
     const quoted = (text) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
-    save("compiles.csv", new Blob([rows.map((row) => row.map(quoted).join(",") + "\r\n").join("")], { type: "text/csv" }));
+    save(`${section.id}.csv`, new Blob([rows.map((row) => row.map(quoted).join(",") + "\r\n").join("")], { type: "text/csv" }));
   });
 }
 
