@@ -178,7 +178,7 @@ def test_a_long_comment_keeps_the_advice_and_fits(analysis: Analyses, number: in
     assert "maybe_mark_dynamic(kwargs" in fences(comment)["python"][0]
     html = [token.content for token in GITHUB.parse(comment) if token.type == "html_block"]
     opened, closed = ("".join(html).count(tag) for tag in ("<details", "</details>"))
-    assert opened == closed == 5
+    assert opened == closed == 8
     assert re.search(r"and \d+ more: see the HTML or JSON output", comment)
 
 
@@ -246,3 +246,11 @@ def test_nothing_closes_a_fence(text: str) -> None:
     assert tokens[0].info == "sh"
     content = visible(text).rstrip()
     assert tokens[0].content.rstrip() == content.rstrip()
+
+
+def test_at_most_thirty_lines_are_not_folded(trace: Trace) -> None:
+    for name in ("m02_layer_caches", "u11_update_per_parameter", "t39_mask_ids_positions"):
+        text = pgo_advisor.analyze(trace("2.13.0", name)).to_markdown()
+        outside = re.sub(r"<details.*?</details>\n*", "", text, flags=re.DOTALL)
+        assert len(outside.splitlines()) <= 30
+        assert "\ntorch._dynamo." in text

@@ -36,6 +36,7 @@ MARKER = "<!-- pgo-advisor -->"
 _MAX_ADVICE = 40_000
 _MAX_FRAMES = 10_000
 _MAX_REMARKS = 6_000
+_MAX_LINES = 30
 
 
 class _Folded(NamedTuple):
@@ -60,24 +61,37 @@ def render_markdown(
         from pgo_advisor.render.patch import markdown_section
 
         patched = markdown_section(patch, repo_url)
-    text = "".join(_answer(report, patched, snippet=not (patch and patch.diff)))
+    text = _answer(report, patched, snippet=not (patch and patch.diff))
     sections = list(_details(report))
     for number, folded in enumerate(sections):
         text += _fitted(folded, (LIMIT - _length(text)) // (len(sections) - number))
     return text
 
 
-def _answer(report: Report, patched: str, *, snippet: bool) -> Iterator[str]:
-    yield f"{MARKER}\n{_headline(report)}\n\n"
+def _answer(report: Report, patched: str, *, snippet: bool) -> str:
+    """What is not folded, at most _MAX_LINES lines: what goes beyond that is folded, the code first."""
+    head = f"{MARKER}\n{_headline(report)}\n\n"
     if report.measured:
-        yield from _measured(report.measured)
-    yield from _remarks(report)
+        head += "".join(_measured(report.measured))
     list_, code = _advice(report, patched, snippet=snippet)
-    if list_ + code and (warning := caution(report)):
-        yield f"**{warning}:**\n\n"
-    yield list_ and f"{list_}\n"
-    yield from _frames(report.frames)
-    yield code and f"{code}\n"
+    warning = caution(report) if list_ + code else ""
+    parts = {
+        "Notes": "".join(_remarks(report)),
+        "": (f"**{warning}:**\n\n" if warning else "") + (list_ and f"{list_}\n"),
+        "Functions": "".join(_frames(report.frames)),
+        "For the code": code and f"{code}\n",
+    }
+    folded: list[str] = []
+    for summary in ("For the code", "Functions", "Notes"):
+        seen = [text for name, text in parts.items() if name not in folded]
+        if "".join([head, *seen]).count("\n") > _MAX_LINES:
+            folded.append(summary)
+    return head + "".join(
+        f"<details>\n<summary>{name}</summary>\n\n{text}</details>\n\n"
+        if text and name in folded
+        else text
+        for name, text in parts.items()
+    )
 
 
 def _headline(report: Report) -> str:
