@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import libcst as cst
@@ -34,28 +34,36 @@ def calls_on_line(
     What the file itself tells decides: a callee of that name, one that is bound to a `torch.compile` of it,
     then any that is compiled, then the only other one that could take these arguments. Raises NoCall.
     """
-    calls = [node for node in source.nodes if isinstance(node, cst.Call)]
     compiled = _compiled_names(source)
-    begun = [call for call in calls if _within(line, source.lines(call.func))]
-    found = [
-        call
-        for call in begun or [call for call in calls if _within(line, source.lines(call))]
-        if accepts(call, told)
-        and (_is_called(call, name, compiled) or not _of_library(source, call))
-    ]
-    if not found:
+    possible = [call for call in _standing_on(source, line) if accepts(call, told)]
+    called = [call for call in possible if _is_called(call, name, compiled)]
+    best = called or _of_another_name(source, possible, compiled)
+    if not best:
         raise NoCall("no call on that line could be the compiled function's")
-    for tier in (
-        [call for call in found if _is_called(call, name, compiled)],
-        [call for call in found if dotted(call.func) in compiled],
-        found,
-    ):
-        if len({source.code(call.func) for call in tier}) == 1:
-            return tier
-        if tier:
-            names = ", ".join(f"{source.code(call.func)}()" for call in tier)
-            raise NoCall(f"several calls on that line could be the compiled function's: {names}")
-    raise AssertionError("the last tier is not empty")
+    callees = [source.code(call.func) for call in best]
+    if len(set(callees)) > 1:
+        names = ", ".join(f"{callee}()" for callee in callees)
+        raise NoCall(f"several calls on that line could be the compiled function's: {names}")
+    return best
+
+
+def _of_another_name(
+    source: SourceFile, calls: Iterable[cst.Call], compiled: Mapping[str, str | None]
+) -> list[cst.Call]:
+    """Those of the calls whose callee the file compiles; if there are none, all but those of libraries."""
+    own = [call for call in calls if not _of_library(source, call)]
+    return [call for call in own if dotted(call.func) in compiled] or own
+
+
+def _standing_on(source: SourceFile, line: int) -> list[cst.Call]:
+    """The calls whose callee stands on a line; if there are none, those that reach over it."""
+    calls = list(_calls(source))
+    begun = [call for call in calls if _within(line, source.lines(call.func))]
+    return begun or [call for call in calls if _within(line, source.lines(call))]
+
+
+def _calls(source: SourceFile) -> Iterator[cst.Call]:
+    return (node for node in source.nodes if isinstance(node, cst.Call))
 
 
 def calls_in_file(
@@ -68,9 +76,7 @@ def calls_in_file(
     else:
         compiled = _compiled_names(source)
         own = {bound for bound, target in compiled.items() if target == name != "forward"}
-    return [
-        node for node in source.nodes if isinstance(node, cst.Call) and dotted(node.func) in own
-    ]
+    return [call for call in _calls(source) if dotted(call.func) in own]
 
 
 def is_compiled(function: cst.FunctionDef) -> bool:
@@ -107,12 +113,11 @@ def calls_alike(source: SourceFile, call: cst.Call) -> list[cst.Call]:
         return []
     home = _home(source, callee, call)
     return [
-        node
-        for node in source.nodes
-        if isinstance(node, cst.Call)
-        and node is not call
-        and dotted(node.func) == callee
-        and _home(source, callee, node) is home
+        other
+        for other in _calls(source)
+        if other is not call
+        and dotted(other.func) == callee
+        and _home(source, callee, other) is home
     ]
 
 
@@ -132,25 +137,19 @@ def wrapper_around(source: SourceFile, call: cst.Call) -> str | None:
     decorator: which function that is, and whether its arguments are tensors, differs.
     """
     around = [node for node in source.ancestors(call) if isinstance(node, cst.FunctionDef)]
-    if not around:
+    if not any(dotted(call.func) in _parameter_names(function.params) for function in around):
         return None
     own = around[0].params
-    stars = {
+    stars = [
         star.name.value for star in (own.star_arg, own.star_kwarg) if isinstance(star, cst.Param)
-    }
-    given = {
-        parameter.name.value
-        for function in around
-        for part in (
-            function.params.posonly_params,
-            function.params.params,
-            function.params.kwonly_params,
-        )
-        for parameter in part
-    }
-    handed = {dotted(argument.value) for argument in call.args if argument.star}
-    wraps = (dotted(call.func) in given) and stars & handed
-    return around[0].name.value if wraps else None
+    ]
+    handed = [dotted(argument.value) for argument in call.args if argument.star]
+    return None if set(stars).isdisjoint(handed) else around[0].name.value
+
+
+def _parameter_names(given: cst.Parameters) -> set[str]:
+    parameters = (*given.posonly_params, *given.params, *given.kwonly_params)
+    return {parameter.name.value for parameter in parameters}
 
 
 def _within(line: int, lines: tuple[int, int]) -> bool:
@@ -168,29 +167,34 @@ def _of_library(source: SourceFile, call: cst.Call) -> bool:
     function = call.func
     if isinstance(function, cst.Attribute) and function.attr.value in _METHODS:
         return True
-    root = (dotted(function) or "").partition(".")[0]
+    root = _top(function)
     return root in _imported(source) or hasattr(builtins, root)
 
 
 @lru_cache(16)
 def _imported(source: SourceFile) -> frozenset[str]:
     """Names that imports from such libraries bind."""
-    return frozenset(_library_names(source.nodes))
+    return frozenset(name for node in source.nodes for name in _library_names(node))
 
 
-def _library_names(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, cst.Import):
+def _library_names(node: cst.CSTNode) -> Iterator[str]:
+    """Names that a node binds if it is an import from a library."""
+    match node:
+        case cst.Import():
             for alias in node.names:
-                module = (dotted(alias.name) or "").partition(".")[0]
-                if module in _LIBRARIES:
-                    yield dotted(alias.asname.name) or "" if alias.asname else module
-        elif isinstance(node, cst.ImportFrom) and not node.relative and node.module:
-            module = (dotted(node.module) or "").partition(".")[0]
-            if module in _LIBRARIES and not isinstance(node.names, cst.ImportStar):
-                for alias in node.names:
-                    name = alias.asname.name if alias.asname else alias.name
-                    yield dotted(name) or ""
+                if _top(alias.name) in _LIBRARIES:
+                    yield _alias(alias) or _top(alias.name)
+        case cst.ImportFrom(module=cst.CSTNode() as module, relative=[], names=[*aliases]):
+            for alias in aliases if _top(module) in _LIBRARIES else ():
+                yield _alias(alias) or dotted(alias.name) or ""
+
+
+def _top(module: cst.CSTNode) -> str:
+    return (dotted(module) or "").partition(".")[0]
+
+
+def _alias(alias: cst.ImportAlias) -> str | None:
+    return dotted(alias.asname.name) if alias.asname else None
 
 
 @lru_cache(16)
@@ -201,16 +205,20 @@ def _compiled_names(source: SourceFile) -> dict[str, str | None]:
         if isinstance(value, cst.Call) and _compiles(value):
             found[bound] = _compiled_function(value)
     for node in source.nodes:
-        if isinstance(node, cst.FunctionDef):
-            if is_compiled(node):
-                found[node.name.value] = node.name.value
-        elif isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
-            function = node.value.func
-            if isinstance(function, cst.Attribute) and function.attr.value == "compile":
-                module = dotted(function.value)
-                if module and module not in _imported(source):
-                    found[module] = "forward"
+        if isinstance(node, cst.FunctionDef) and is_compiled(node):
+            found[node.name.value] = node.name.value
+        elif (module := _compiled_in_place(node)) and module not in _imported(source):
+            found[module] = "forward"
     return found
+
+
+def _compiled_in_place(node: cst.CSTNode) -> str | None:
+    """The module of a statement `module.compile(…)` (torch.nn.Module.compile)."""
+    call = node.value if isinstance(node, cst.Expr) else None
+    function = call.func if isinstance(call, cst.Call) else None
+    if isinstance(function, cst.Attribute) and function.attr.value == "compile":
+        return dotted(function.value)
+    return None
 
 
 def _bindings(source: SourceFile) -> Iterator[tuple[str, cst.BaseExpression]]:

@@ -50,25 +50,25 @@ def in_display(bound: Bound) -> Bound:
     while bound.unpacked is None and bound.steps and isinstance(bound.steps[0], Item):
         key = literal(bound.steps[0].key)
         value = bound.argument.value
-        element: cst.BaseExpression | None
+        element: cst.BaseExpression | None = None
         if isinstance(value, (cst.List, cst.Tuple)) and isinstance(key, int):
-            if any(not isinstance(part, cst.Element) for part in value.elements):
-                return bound
-            if not -1 < key < len(value.elements):
-                raise NoArgument(f"{bound.name} has no item {key} in this call")
-            element = value.elements[key].value
+            element = _item(value, key, bound.name)
         elif isinstance(value, cst.Dict):
             element = _entry(value, key)
-            if element is None:
-                return bound
-        else:
+        if element is None:
             return bound
-        bound = replace(
-            bound,
-            argument=bound.argument.with_changes(value=element),
-            steps=bound.steps[1:],
-        )
+        argument = bound.argument.with_changes(value=element)
+        bound = replace(bound, argument=argument, steps=bound.steps[1:])
     return bound
+
+
+def _item(display: cst.List | cst.Tuple, index: int, name: str) -> cst.BaseExpression | None:
+    """An item; None if that is open. Raises NoArgument if there is none."""
+    if any(not isinstance(part, cst.Element) for part in display.elements):
+        return None
+    if not -1 < index < len(display.elements):
+        raise NoArgument(f"{name} has no item {index} in this call")
+    return display.elements[index].value
 
 
 def _entry(display: cst.Dict, key: object) -> cst.BaseExpression | None:

@@ -34,7 +34,9 @@ def existing(source: SourceFile, statement: cst.CSTNode) -> list[Mark]:
     found: list[Mark] = []
     rebound: set[str] = set()
     for earlier in reversed(_before(source, statement)):
-        found += [mark for mark in _marks(source, earlier) if _root(mark) not in rebound]
+        found += [
+            mark for mark in _marks(source, earlier) if root_name(mark.expression) not in rebound
+        ]
         rebound |= _bound(earlier)
     return found
 
@@ -92,13 +94,15 @@ def _marks(source: SourceFile, statement: cst.CSTNode) -> Iterator[Mark]:
     if not isinstance(statement, cst.SimpleStatementLine):
         return
     for small in statement.body:
-        call = small.value if isinstance(small, cst.Expr) else None
-        if not isinstance(call, cst.Call) or len(call.args) < 2:
-            continue
-        function = (dotted(call.func) or "").rpartition(".")[2]
-        if function in _MARKS:
-            for dim in _dims(source.code(call.args[1].value)):
-                yield Mark(source.code(call.args[0].value), dim, function)
+        if isinstance(small, cst.Expr) and isinstance(small.value, cst.Call):
+            yield from _marks_of(source, small.value)
+
+
+def _marks_of(source: SourceFile, call: cst.Call) -> Iterator[Mark]:
+    function = (dotted(call.func) or "").rpartition(".")[2]
+    if function in _MARKS and len(call.args) > 1:
+        for dim in _dims(source.code(call.args[1].value)):
+            yield Mark(source.code(call.args[0].value), dim, function)
 
 
 def _dims(text: str) -> list[int]:
@@ -107,8 +111,9 @@ def _dims(text: str) -> list[int]:
     return [dim for dim in values if isinstance(dim, int)]
 
 
-def _root(mark: Mark) -> str:
-    return mark.expression.partition(".")[0].partition("[")[0]
+def root_name(expression: str) -> str:
+    """The name that an expression of attributes and items begins with."""
+    return expression.partition(".")[0].partition("[")[0]
 
 
 def _bound(statement: cst.CSTNode) -> set[str]:

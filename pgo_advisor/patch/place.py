@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
-from pgo_advisor.patch.signature import EFFECTS, has_effect, names_in
+from pgo_advisor.patch.signature import EFFECTS, names_in
 from pgo_advisor.patch.source_file import SourceFile, walk
 
 
@@ -51,50 +52,61 @@ def place_of(source: SourceFile, call: cst.Call) -> Place:
     raise NoPlace("it is in no statement")
 
 
+_IN_COMPREHENSION = "it is called in a comprehension; write it as a loop"
+_IN_CONDITION = "it is called only under a condition within an expression"
+_IN_FUNCTION = "it is called in a function's header"
+_IN_EXCEPT = "it is called in the header of an except clause"
+_ANYWHERE: dict[type[cst.CSTNode], str] = {
+    cst.Lambda: "it is called in a lambda, which has no room for a statement",
+    cst.CompFor: _IN_COMPREHENSION,
+    cst.CompIf: _IN_COMPREHENSION,
+    cst.Decorator: "it is called in a decorator",
+    cst.Param: _IN_FUNCTION,
+    cst.Parameters: _IN_FUNCTION,
+    cst.Annotation: _IN_FUNCTION,
+    cst.MatchCase: "it is called in the guard of a case",
+    cst.ExceptHandler: _IN_EXCEPT,
+    cst.ExceptStarHandler: _IN_EXCEPT,
+}
+"""Why none of a node's parts is evaluated exactly once, before all else that the statement runs."""
+_BUT_FIRST: dict[type[cst.CSTNode], tuple[str, str]] = {
+    **dict.fromkeys(_COMPREHENSIONS, ("for_in", _IN_COMPREHENSION)),
+    cst.IfExp: ("test", _IN_CONDITION),
+    cst.BooleanOperation: ("left", _IN_CONDITION),
+    cst.With: ("items", "it is called in a with statement after another context is entered"),
+    cst.ClassDef: ("body", "it is called in a class's header"),
+    cst.For: ("iter", "it is called in the target of a loop"),
+}
+"""The only part of a node that is, the first of several, and why another is not."""
+
+
 def _check(source: SourceFile, node: cst.CSTNode, child: cst.CSTNode) -> None:
     """Refuses what does not evaluate `child` exactly once, before all else that it runs."""
+    if isinstance(node, cst.CompFor) and child is node.iter and _is_outermost(source, node):
+        return
+    reason = _ANYWHERE.get(type(node)) or _in_condition(source, node, child)
+    if part := _BUT_FIRST.get(type(node)):
+        first = getattr(node, part[0])
+        if child is not (first[0] if isinstance(first, Sequence) else first):
+            reason = part[1]
+    if reason:
+        raise NoPlace(reason)
+
+
+def _in_condition(source: SourceFile, node: cst.CSTNode, child: cst.CSTNode) -> str | None:
+    """Why a part of a comparison, or the condition of a statement, may be evaluated late or never."""
     match node:
-        case cst.Lambda():
-            raise NoPlace("it is called in a lambda, which has no room for a statement")
-        case cst.CompFor() if child is node.iter and _is_outermost(source, node):
-            pass
-        case cst.CompFor() | cst.CompIf():
-            raise NoPlace("it is called in a comprehension; write it as a loop")
-        case cst.ListComp() | cst.SetComp() | cst.DictComp() | cst.GeneratorExp():
-            if child is not node.for_in:
-                raise NoPlace("it is called in a comprehension; write it as a loop")
-        case cst.IfExp() if child is not node.test:
-            raise NoPlace("it is called only under a condition within an expression")
-        case cst.BooleanOperation() if child is not node.left:
-            raise NoPlace("it is called only under a condition within an expression")
         case cst.ComparisonTarget():
             comparison = source.parent(node)
             if isinstance(comparison, cst.Comparison) and comparison.comparisons[0] is not node:
-                raise NoPlace("it is called only under a condition within an expression")
+                return _IN_CONDITION
         case cst.If() if child is node.test and isinstance(source.parent(node), cst.If):
-            raise NoPlace(
-                "it is called in the condition of an elif, which runs after other conditions"
-            )
+            return "it is called in the condition of an elif, which runs after other conditions"
         case cst.While() if child is node.test:
-            raise NoPlace(
-                "it is called in the condition of a while loop, which runs again each time"
-            )
-        case cst.With() if child is not node.items[0]:
-            raise NoPlace("it is called in a with statement after another context is entered")
-        case cst.Decorator():
-            raise NoPlace("it is called in a decorator")
-        case cst.Param() | cst.Parameters() | cst.Annotation():
-            raise NoPlace("it is called in a function's header")
-        case cst.ClassDef() if child is not node.body:
-            raise NoPlace("it is called in a class's header")
-        case cst.MatchCase():
-            raise NoPlace("it is called in the guard of a case")
+            return "it is called in the condition of a while loop, which runs again each time"
         case cst.Assert() if child is node.msg:
-            raise NoPlace("it is called only if the assertion fails")
-        case cst.ExceptHandler() | cst.ExceptStarHandler():
-            raise NoPlace("it is called in the header of an except clause")
-        case cst.For() if child is not node.iter:
-            raise NoPlace("it is called in the target of a loop")
+            return "it is called only if the assertion fails"
+    return None
 
 
 def _is_outermost(source: SourceFile, node: cst.CompFor) -> bool:
@@ -125,8 +137,3 @@ def _before(source: SourceFile, statement: cst.CSTNode, call: cst.Call) -> list[
 
     collect(statement)
     return found
-
-
-def effects_in(arguments: list[cst.Arg]) -> bool:
-    """Whether evaluating one of the arguments may do more than give a value."""
-    return any(has_effect(argument) for argument in arguments)

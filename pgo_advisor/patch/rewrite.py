@@ -9,10 +9,10 @@ import libcst as cst
 
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.patch.expressions import as_value, in_display, is_stable, with_steps
-from pgo_advisor.patch.marks import Mark, existing, is_tuple
-from pgo_advisor.patch.place import NoPlace, Place, effects_in, place_of
+from pgo_advisor.patch.marks import Mark, existing, is_tuple, root_name
+from pgo_advisor.patch.place import NoPlace, Place, place_of
 from pgo_advisor.patch.scopes import binds, import_torch, torch_name, used_names
-from pgo_advisor.patch.signature import Bound, NoArgument, Parameters, positional_names
+from pgo_advisor.patch.signature import Bound, NoArgument, Parameters, has_effect, positional_names
 from pgo_advisor.patch.source_file import Edit, SourceFile
 from pgo_advisor.report import Advice, Remedy
 
@@ -69,25 +69,25 @@ def rewrite(
     if binds(source, names.torch):
         raise NoPlace(f"the file binds {names.torch} to something else, too")
     for argument in named:
-        name = names.of(argument)
-        value = as_value(source, argument.value)
-        if argument.star == "*":
-            value = f"tuple({value})"
-        result.statements.append(f"{name} = {value}")
-        result.edits.append(Edit(*source.span(argument.value), name))
+        _name(source, argument, names.of(argument), result)
     firm = _firm(targets, wants)
     for target in targets:
-        statement = f"{names.torch}._dynamo.{_call(target, firm)}"
-        if target.condition:
-            # the block that follows is indented where it is inserted
-            statement = f"if {target.condition}:\0{statement}"
-        if statement not in result.statements:
-            result.statements.append(statement)
+        result.statements.append(_statement(target, names.torch, firm))
         result.marked.append(target.want.advice.pair)
+    result.statements = list(dict.fromkeys(result.statements))
     result.edits += _insertion(source, place, result.statements)
     if torch_name(source, call) is None:
         result.edits.append(import_torch(source))
     return result
+
+
+def _name(source: SourceFile, argument: cst.Arg, name: str, result: Rewrite) -> None:
+    """Gives an argument a name before the call, and passes that."""
+    value = as_value(source, argument.value)
+    result.statements.append(
+        f"{name} = tuple({value})" if argument.star == "*" else f"{name} = {value}"
+    )
+    result.edits.append(Edit(*source.span(argument.value), name))
 
 
 def unmarked(advice: Advice, reason: NoArgument) -> str:
@@ -147,29 +147,35 @@ def _targets(
 
 def _target(source: SourceFile, statement: cst.CSTNode, want: WantedMark, names: _Names) -> _Target:
     bound = want.bound
-    value = bound.argument.value
     if bound.unpacked is None:
-        inner = in_display(bound)
-        element = inner.argument.value
-        if isinstance(element, (cst.BaseNumber, cst.SimpleString)) or (
-            isinstance(element, cst.Name) and element.value in ("None", "True", "False")
-        ):
-            raise NoArgument(f"this call gives {source.code(element)}")
-        if is_stable(element):
-            return _of(want, names.torch, with_steps(source.code(element), inner.steps), None)
-        name = names.give(bound.argument, bound.name)
-        return _of(want, names.torch, with_steps(name, bound.steps), bound.argument)
+        return _plain(source, want, names)
     if isinstance(bound.unpacked, int):
         own = _own_star(source, bound.argument, statement)
         whole = own or names.give(bound.argument, "args")
         text = with_steps(f"{whole}[{bound.unpacked}]", bound.steps)
         return _of(want, names.torch, text, None if own else bound.argument)
+    value = bound.argument.value
     stable = is_stable(value)
     whole = source.code(value) if stable else names.give(bound.argument, "kwargs")
     key = _string(source, bound.unpacked)
     condition = f"{key} in {whole}" if bound.optional else None
     text = with_steps(f"{whole}[{key}]", bound.steps)
     return _of(want, names.torch, text, None if stable else bound.argument, condition)
+
+
+def _plain(source: SourceFile, want: WantedMark, names: _Names) -> _Target:
+    """The target where the argument is neither `*` nor `**`. Raises NoArgument for a constant."""
+    bound = want.bound
+    inner = in_display(bound)
+    element = inner.argument.value
+    if isinstance(element, (cst.BaseNumber, cst.SimpleString)) or (
+        isinstance(element, cst.Name) and element.value in ("None", "True", "False")
+    ):
+        raise NoArgument(f"this call gives {source.code(element)}")
+    if is_stable(element):
+        return _of(want, names.torch, with_steps(source.code(element), inner.steps), None)
+    name = names.give(bound.argument, bound.name)
+    return _of(want, names.torch, with_steps(name, bound.steps), bound.argument)
 
 
 def _of(
@@ -220,39 +226,42 @@ def _named(
     """The arguments to name, in their order: those to be marked that need it, and those before them whose
     evaluation must not come later than theirs. Raises NoPlace if other things would.
     """
-    needed = {id(target.needs) for target in targets if target.needs is not None}
-    fragile = {
-        id(target.want.bound.argument)
-        for target in targets
-        if target.needs is None and not target.text.isidentifier()
-    }
-    roots = {target.text.partition(".")[0].partition("[")[0] for target in targets}
-    if place.rebound & roots:
+    if not place.rebound.isdisjoint(root_name(target.text) for target in targets):
         raise NoPlace("the statement binds what it passes (:=)")
-    if not needed | fragile:
+    last = _last_touched(call, targets)
+    if last < 0:
         return []
     if place.effects:
         raise NoPlace(
             "the statement evaluates something else first; give the argument a name before it"
         )
-    moved = [
-        number for number, argument in enumerate(call.args) if id(argument) in needed | fragile
-    ]
-    named = [
-        argument
-        for number, argument in enumerate(call.args)
-        if id(argument) in needed or (number < moved[-1] and effects_in([argument]))
-    ]
+    needed = {target.needs for target in targets if target.needs is not None}
+    before = [arg for arg in call.args[:last] if arg not in needed and has_effect(arg)]
+    _check_order(call.args, before)
+    return sorted({*needed, *before}, key=call.args.index)
+
+
+def _check_order(arguments: Sequence[cst.Arg], before: Sequence[cst.Arg]) -> None:
+    """Raises NoPlace where arguments are not evaluated as they stand, or one of `before` is a mapping."""
     seen_keyword = False
-    for argument in call.args:
+    for argument in arguments:
         if argument.star == "*" and seen_keyword:
             raise NoPlace(
                 "an unpacked argument stands behind a keyword, but is evaluated before it"
             )
         seen_keyword = seen_keyword or argument.keyword is not None
-    if any(effects_in([a]) and a.star == "**" and id(a) not in needed for a in named):
+    if any(argument.star == "**" for argument in before):
         raise NoPlace("an unpacked mapping is computed before it")
-    return named
+
+
+def _last_touched(call: cst.Call, targets: Iterable[_Target]) -> int:
+    """The position of the last argument that more is made of than a name; -1 if there is none."""
+    touched = {
+        id(target.want.bound.argument)
+        for target in targets
+        if target.needs is not None or not target.text.isidentifier()
+    }
+    return max((n for n, argument in enumerate(call.args) if id(argument) in touched), default=-1)
 
 
 def _in_class(source: SourceFile, call: cst.Call) -> bool:
@@ -275,13 +284,15 @@ def _firm(targets: Sequence[_Target], wants: Sequence[WantedMark]) -> set[Source
     }
 
 
-def _call(target: _Target, firm: set[SourceDim]) -> str:
+def _statement(target: _Target, torch: str, firm: set[SourceDim]) -> str:
+    """The mark of one target. The block after a condition is indented where it is inserted, at the NUL."""
+    condition = f"if {target.condition}:\0" if target.condition else ""
     advice = target.want.advice
     if advice.pair not in firm:
-        return f"maybe_mark_dynamic({target.text}, {advice.dim})"
+        return f"{condition}{torch}._dynamo.maybe_mark_dynamic({target.text}, {advice.dim})"
     bounds = target.want.bounds
     limits = f", min={bounds[0]}, max={bounds[1]}" if bounds else ""
-    return f"mark_dynamic({target.text}, {advice.dim}{limits})"
+    return f"{condition}{torch}._dynamo.mark_dynamic({target.text}, {advice.dim}{limits})"
 
 
 def _insertion(source: SourceFile, place: Place, statements: Iterable[str]) -> list[Edit]:

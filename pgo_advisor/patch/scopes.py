@@ -1,4 +1,8 @@
-"""Names in a file: what a new variable may be called, and how torch is reached."""
+"""Names in a file: what a new variable may be called, and how torch is reached.
+
+LibCST's ScopeProvider does not serve here, since its time grows faster than the file: 0.6 s of processor time
+for 500 lines `x = x`, 1.7 s for 1,000 (LibCST 1.9, Linux).
+"""
 
 from __future__ import annotations
 
@@ -82,20 +86,24 @@ def torch_name(source: SourceFile, node: cst.CSTNode) -> str | None:
     `import torch` is enough: `torch._dynamo` is imported when it is first used (`_lazy_modules` in
     torch/__init__.py).
     """
-    functions = [f for f in source.ancestors(node) if isinstance(f, cst.FunctionDef)]
     for found in source.nodes:
-        if isinstance(found, cst.Import):
-            inside = source.enclosing(found, cst.FunctionDef)
-            here = inside is None or (
-                inside in functions and source.span(found).end < source.span(node).start
-            )
-            for alias in found.names if here else ():
+        if isinstance(found, cst.Import) and _is_done_at(source, found, node):
+            for alias in found.names:
                 module = dotted(alias.name) or ""
                 if alias.asname is None and module.partition(".")[0] == "torch":
                     return "torch"
                 if alias.asname is not None and module == "torch":
                     return dotted(alias.asname.name)
     return None
+
+
+def _is_done_at(source: SourceFile, found: cst.Import, node: cst.CSTNode) -> bool:
+    """Whether an import is the module's, or stands before `node` in a function around it."""
+    inside = source.enclosing(found, cst.FunctionDef)
+    return inside is None or (
+        any(inside is around for around in source.ancestors(node))
+        and source.span(found).end < source.span(node).start
+    )
 
 
 def binds(source: SourceFile, name: str) -> bool:
@@ -114,27 +122,28 @@ def import_torch(source: SourceFile) -> Edit:
     """`import torch` on a line of its own: before the first import from torch, else behind the first block of
     imports, else behind the docstring.
     """
-    body = source.module.body
     last: cst.CSTNode | None = None
-    for statement in body:
+    for statement in source.module.body:
         if not isinstance(statement, cst.SimpleStatementLine):
             break
         kinds = [_import_of(small) for small in statement.body]
         if "torch" in kinds:
-            start = source.span(statement).start
-            return Edit(start, start, f"import torch{source.newline}")
-        is_docstring = last is None and _is_docstring(statement)
-        if None in kinds and not is_docstring:
+            return _line_before(source, statement)
+        if None in kinds and not (last is None and _is_docstring(statement)):
             break
         last = statement
     if last is None:
-        start = source.span(body[0]).start if body else len(source.text)
-        return Edit(start, start, f"import torch{source.newline}")
+        return _line_before(source, next(iter(source.module.body), None))
     end = source.text.find("\n", source.span(last).end) + 1
     if end:
         return Edit(end, end, f"import torch{source.newline}")
     end = len(source.text)
     return Edit(end, end, f"{source.newline}import torch")
+
+
+def _line_before(source: SourceFile, statement: cst.CSTNode | None) -> Edit:
+    start = source.span(statement).start if statement else len(source.text)
+    return Edit(start, start, f"import torch{source.newline}")
 
 
 def _import_of(statement: cst.BaseSmallStatement) -> str | None:

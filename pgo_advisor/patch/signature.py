@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from pgo_advisor.dynamo.sources import Item, Source, Step
-from pgo_advisor.patch.source_file import SourceFile, literal, walk
+from pgo_advisor.patch.source_file import Node, SourceFile, literal, walk
 
 _TORCH_INNER = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]external_utils\.py$")
 
@@ -62,28 +62,30 @@ def of_torch_wrapper(file: str, name: str) -> Parameters | None:
 
 def find_function(source: SourceFile, name: str, line: int) -> cst.FunctionDef | cst.Lambda | None:
     """The function whose code object has this name and first line, which is its first decorator's."""
-    for node in source.nodes:
-        if isinstance(node, cst.FunctionDef) and node.name.value == name:
-            first = node.decorators[0] if node.decorators else node.name
-            if line in (source.lines(first)[0], source.lines(node.name)[0]):
-                return node
-    if name == "<lambda>":
-        found = [
-            node
-            for node in source.nodes
-            if isinstance(node, cst.Lambda) and source.lines(node)[0] == line
-        ]
-        return found[0] if len(found) == 1 else None
-    return None
+    for node in _functions(source, name):
+        first = node.decorators[0] if node.decorators else node.name
+        if line in (source.lines(first)[0], source.lines(node.name)[0]):
+            return node
+    if name != "<lambda>":
+        return None
+    lambdas = (node for node in source.nodes if isinstance(node, cst.Lambda))
+    return _only([node for node in lambdas if source.lines(node)[0] == line])
 
 
 def only_function(source: SourceFile, name: str) -> cst.FunctionDef | None:
     """The function of that name, if the file has just one."""
-    found = [
+    return _only(_functions(source, name))
+
+
+def _functions(source: SourceFile, name: str) -> list[cst.FunctionDef]:
+    return [
         node
         for node in source.nodes
         if isinstance(node, cst.FunctionDef) and node.name.value == name
     ]
+
+
+def _only(found: list[Node]) -> Node | None:
     return found[0] if len(found) == 1 else None
 
 
@@ -93,23 +95,11 @@ def parameters(
     """Reads a function's parameters; the recorded `inputs` tell whether `*args` begins with the object."""
     given = function.params
     positional = (*given.posonly_params, *given.params)
+    names = tuple(parameter.name.value for parameter in positional)
     star = given.star_arg.name.value if isinstance(given.star_arg, cst.Param) else None
     own_class = _class_of(source, function)
-    static = isinstance(function, cst.FunctionDef) and any(
-        isinstance(decorator.decorator, cst.Name) and decorator.decorator.value == "staticmethod"
-        for decorator in function.decorators
-    )
-    bound: bool | None
-    if static:
-        bound = False
-    elif own_class is not None or (positional and positional[0].name.value in ("self", "cls")):
-        bound = True
-    elif positional or star is None:
-        bound = False
-    else:
-        bound = _begins_with_object(star, inputs)
     return Parameters(
-        tuple(parameter.name.value for parameter in positional),
+        names,
         star,
         tuple(parameter.name.value for parameter in given.kwonly_params),
         given.star_kwarg.name.value if given.star_kwarg else None,
@@ -118,8 +108,30 @@ def parameters(
             for parameter in (*positional, *given.kwonly_params)
             if parameter.default is not None
         ),
-        bound,
+        _has_object(function, own_class, names, star, inputs),
         own_class,
+    )
+
+
+def _has_object(
+    function: cst.FunctionDef | cst.Lambda,
+    own_class: str | None,
+    names: Sequence[str],
+    star: str | None,
+    inputs: Iterable[Source],
+) -> bool | None:
+    """Whether the first parameter is the object that it is called on; None if that is not told."""
+    if _is_static(function):
+        return False
+    if own_class is not None or (names and names[0] in ("self", "cls")):
+        return True
+    return False if names or star is None else _begins_with_object(star, inputs)
+
+
+def _is_static(function: cst.FunctionDef | cst.Lambda) -> bool:
+    return isinstance(function, cst.FunctionDef) and any(
+        isinstance(decorator.decorator, cst.Name) and decorator.decorator.value == "staticmethod"
+        for decorator in function.decorators
     )
 
 
@@ -156,14 +168,7 @@ def bind(call: cst.Call, told: Parameters | None, wanted: Source) -> Bound:
         return _by_keyword_alone(call, wanted)
     drop = _dropped(call, told)
     if variable == told.star:
-        index = _int_key(wanted)
-        if index is None:
-            raise NoArgument(f"{wanted.name} is all of *{variable}")
-        if drop is None:
-            raise NoArgument(f"the trace does not tell whether *{variable} begins with the object")
-        return _positional(
-            call, index + len(told.positional) - drop, wanted.steps[1:], None, variable
-        )
+        return _starred(call, told, wanted, drop)
     if variable == told.mapping:
         key = _string_key(wanted)
         if key is None:
@@ -181,6 +186,17 @@ def bind(call: cst.Call, told: Parameters | None, wanted: Source) -> Bound:
     if variable in told.keyword_only:
         return _keyword(call, variable, wanted.steps, optional=optional)
     raise NoArgument(f"{variable} is no parameter of the function but something that it refers to")
+
+
+def _starred(call: cst.Call, told: Parameters, wanted: Source, drop: int | None) -> Bound:
+    """The argument that an item of `*args` comes from. Raises NoArgument."""
+    variable = wanted.variable
+    index = _int_key(wanted)
+    if index is None:
+        raise NoArgument(f"{wanted.name} is all of *{variable}")
+    if drop is None:
+        raise NoArgument(f"the trace does not tell whether *{variable} begins with the object")
+    return _positional(call, index + len(told.positional) - drop, wanted.steps[1:], None, variable)
 
 
 def _dropped(call: cst.Call, told: Parameters) -> int | None:
@@ -207,48 +223,46 @@ def accepts(call: cst.Call, told: Parameters | None) -> bool:
     """Whether the function could be called like this: no argument too many, none too few."""
     if told is None:
         return True
-    drop = _dropped(call, told) or 0
-    positional = [argument for argument in call.args if not argument.keyword and not argument.star]
-    keywords = {argument.keyword.value for argument in call.args if argument.keyword}
-    stars = {argument.star for argument in call.args}
-    taken = told.positional[drop : drop + len(positional)]
-    if len(positional) > len(told.positional[drop:]) and told.star is None:
+    keywords = _keywords(call.args).keys()
+    parameters = told.positional[_dropped(call, told) or 0 :]
+    plain = sum(not argument.star for argument in _by_position(call))
+    too_many = plain > len(parameters) and told.star is None
+    unknown = keywords - {*told.positional, *told.keyword_only}
+    if too_many or (unknown and told.mapping is None):
         return False
-    if keywords - set(told.positional) - set(told.keyword_only) and told.mapping is None:
-        return False
-    missing = (
-        (set(told.positional[drop:]) - set(taken) | set(told.keyword_only))
-        - keywords
-        - told.with_default
-    )
-    return not missing or bool({"*", "**"} & stars)
+    missing = {*parameters[plain:], *told.keyword_only} - keywords - told.with_default
+    return not missing or any(argument.star for argument in call.args)
+
+
+def _keywords(arguments: Iterable[cst.Arg]) -> dict[str, cst.Arg]:
+    return {argument.keyword.value: argument for argument in arguments if argument.keyword}
 
 
 def _positional(
     call: cst.Call, index: int, steps: tuple[Step, ...], keyword: str | None, name: str
 ) -> Bound:
-    position = 0
-    for argument in call.args:
-        if argument.keyword is not None or argument.star == "**":
-            continue
-        if argument.star == "*":
-            others = sum(other.star == "*" for other in call.args)
-            behind = call.args[call.args.index(argument) + 1 :]
-            if others > 1 or any(not arg.keyword and arg.star != "**" for arg in behind):
+    plain = _by_position(call)
+    for position, argument in enumerate(plain):
+        if argument.star:
+            if argument is not plain[-1]:
                 raise NoArgument("several unpacked arguments: which one it comes from is open")
-            if keyword and any(arg.keyword and arg.keyword.value == keyword for arg in behind):
+            behind = _keywords(call.args[call.args.index(argument) + 1 :])
+            if keyword in behind:
                 break
             return Bound(argument, index - position, steps, False, name)
         if position == index:
             return Bound(argument, None, steps, False, name if keyword else f"{name}_{index}")
-        position += 1
     raise NoArgument(f"{keyword or name} is not given in this call")
 
 
+def _by_position(call: cst.Call) -> list[cst.Arg]:
+    """The arguments without keywords, what is unpacked with `*` among them."""
+    return [argument for argument in call.args if not argument.keyword and argument.star != "**"]
+
+
 def _keyword(call: cst.Call, key: str, steps: tuple[Step, ...], *, optional: bool) -> Bound:
-    for argument in call.args:
-        if argument.keyword is not None and argument.keyword.value == key:
-            return Bound(argument, None, steps, False, key)
+    if argument := _keywords(call.args).get(key):
+        return Bound(argument, None, steps, False, key)
     mappings = [argument for argument in call.args if argument.star == "**"]
     if len(mappings) > 1:
         raise NoArgument(f"several mappings are unpacked: which one holds {key!r} is open")
@@ -258,7 +272,7 @@ def _keyword(call: cst.Call, key: str, steps: tuple[Step, ...], *, optional: boo
 
 
 def _by_keyword_alone(call: cst.Call, wanted: Source) -> Bound:
-    given = {argument.keyword.value: argument for argument in call.args if argument.keyword}
+    given = _keywords(call.args)
     if wanted.variable in given:
         return Bound(given[wanted.variable], None, wanted.steps, False, wanted.variable)
     key = _string_key(wanted)
