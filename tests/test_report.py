@@ -95,3 +95,11 @@ def _at(data: Any, path: tuple[str | int, ...]) -> Any:
     for step in path:
         data = data[step]
     return data
+
+
+def test_parts_of_other_reports_are_not_in_the_schema() -> None:
+    """`diff` has parts of the same names."""
+    import pgo_advisor.diff.changes  # noqa: F401
+
+    schema.cache_clear()
+    assert "torch_version" in schema()["$defs"]["Report"]["properties"]

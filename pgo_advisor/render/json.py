@@ -17,6 +17,7 @@ from pgo_advisor.report import Part, Report
 from pgo_advisor.report.measured import Spread
 
 LATER = {
+    "calls",
     "measured",
     "lines",
     "fate",
@@ -65,7 +66,9 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of what `as_dict` returns. Its descriptions are the docstrings."""
     made = msgspec.json.schema(Report, schema_hook=_schema_hook)
     for part in _parts(Part):
-        if definition := made["$defs"].get(part.__name__):
+        # elsewhere, as in diff, parts have the same names
+        own = part.__module__.startswith("pgo_advisor.report")
+        if own and (definition := made["$defs"].get(part.__name__)):
             described = _descriptions(part)
             definition["properties"] = {
                 field.encode_name: definition["properties"][field.encode_name]
