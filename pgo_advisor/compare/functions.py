@@ -15,7 +15,7 @@ from pgo_advisor.replay.frames import rows
 from pgo_advisor.report import Cause, FrameReport, Part, Recompile
 from pgo_advisor.rules import RULES, Rule
 
-_RESUMED = re.compile(r"(torch_dynamo_resume_in_.*)_at_\d+")
+_RESUMED = re.compile(r"\A(torch_dynamo_resume_in_.*)_at_\d{1,9}\Z")
 _REASON = re.compile(r"^[\d/]{1,40}: ")
 _LOCATION = re.compile(r"(.*):(\d{1,9}) in .*", re.DOTALL)
 
