@@ -39,14 +39,16 @@ def balance_bar(report: Report) -> list[Part]:
     certain = "avoidable, at least" if most - least > 1e-6 else "avoidable"
     perhaps = "avoidable, up to this much more" if least else "avoidable, up to"
     drawn, at = [], 0.0
-    for css, words, amount in (
+    parts = (
         ("needed", "needed: first compiles", needed),
         (Fate.goes.value, certain, least),
         (Fate.may_go.value, perhaps, most - least),
         (Fate.stays.value, "stays: no declaration helps", again - most),
-    ):
+    )
+    whole = sum(amount for *_, amount in parts if amount > 1e-6)
+    for css, words, amount in parts:
         if amount > 1e-6:
-            width = 100 * amount / (needed + again)
+            width = 100 * amount / whole
             drawn.append(Part(css, at, width, words, told(amount)))
             at += width
     return drawn
