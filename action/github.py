@@ -22,7 +22,7 @@ from urllib.parse import quote
 MARKER = "<!-- pgo-advisor -->"
 LIMIT = 65_536
 _PAGES = 30
-_MOST_BYTES = 2 << 30
+_MAX_BYTES = 2 << 30
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -97,8 +97,8 @@ def _download(url: str, file: Path) -> None:
     with source, file.open("wb") as target:
         while part := source.read(1 << 20):
             target.write(part)
-            if target.tell() > _MOST_BYTES:
-                raise SystemExit(f"The artifact is larger than {_MOST_BYTES >> 30} GiB.")
+            if target.tell() > _MAX_BYTES:
+                raise SystemExit(f"The artifact is larger than {_MAX_BYTES >> 30} GiB.")
 
 
 def comment(name: str, file: str, pull: str = "") -> None:

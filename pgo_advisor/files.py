@@ -103,6 +103,17 @@ def new_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+@contextmanager
+def temporary_directory(prefix: str) -> Iterator[Path]:
+    """A directory that exists within the context. That it cannot be removed is no error: it is left."""
+    path = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield path
+    finally:
+        with suppress(Exception):
+            remove_directory(path)
+
+
 def remove_directory(path: Path) -> None:
     """Removes a temporary directory, into which a process that is just ending may still write."""
     for _ in range(20):

@@ -30,7 +30,7 @@ from pgo_advisor.errors import PgoAdvisorError
 from pgo_advisor.ingest.limits import Limits
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
-MOST_SECONDS = 60
+MAX_SECONDS = 60
 HOSTILE = [
     b"\0" * 50,
     b"\xff\xfe\xfd",
@@ -270,7 +270,7 @@ def _change_payload(lines: list[bytes], start: int, end: int, draw: random.Rando
 def run(path: Path) -> str:
     """Analyses one file as the command line does; the name of what came of it."""
     signal.signal(signal.SIGALRM, _hang)
-    signal.alarm(MOST_SECONDS)
+    signal.alarm(MAX_SECONDS)
     try:
         analysis = pgo_advisor.analyze(path, limits=Limits(bytes=64 << 20))
         analysis.to_text()
@@ -327,7 +327,7 @@ def main() -> int:
 
 
 def _hang(signum: int, frame: object) -> None:
-    raise TimeoutError(f"more than {MOST_SECONDS} s")
+    raise TimeoutError(f"more than {MAX_SECONDS} s")
 
 
 if __name__ == "__main__":

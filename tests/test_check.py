@@ -24,8 +24,9 @@ from pgo_advisor.check.sarif import RESULTS, render_sarif
 from pgo_advisor.check.text import render_github, render_text
 from pgo_advisor.check.violations import Checked, Violation, check, considered
 from pgo_advisor.cli import main
-from pgo_advisor.compare.functions import Place, functions_of
+from pgo_advisor.compare.functions import functions_of
 from pgo_advisor.compare.places import Checkout
+from pgo_advisor.report import UserLine
 
 SARIF = json.loads((TESTS / "fixtures" / "sarif" / "sarif-schema-2.1.0.json").read_text("utf-8"))
 """https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"""
@@ -278,7 +279,7 @@ def test_sarif_of_every_budget(analysis: Callable[[str, str], Analysis], in_tmp:
 
 
 def violation(text: str, line: int = 1, seconds: float = 0.0) -> Violation:
-    return Violation(text, text, text, Place(text, line, text), text, text, seconds, text)
+    return Violation(text, text, text, UserLine(text, line, text), text, text, seconds, text)
 
 
 def test_fingerprints_stay_when_lines_move(in_tmp: Path) -> None:
@@ -313,7 +314,7 @@ def test_annotations(in_tmp: Path) -> None:
 
 def test_hostile_texts(in_tmp: Path) -> None:
     items = tuple(
-        Violation("max-graphs", text, text, Place(text, 1, text), text, text, 0.0, text)
+        Violation("max-graphs", text, text, UserLine(text, 1, text), text, text, 0.0, text)
         for text in TEXTS
     )
     checked = Checked(items, (), ())

@@ -18,7 +18,7 @@ from sample_repository import LINE, Repository
 
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.cli import main
-from pgo_advisor.compare.functions import Again, Function, Place, Signature
+from pgo_advisor.compare.functions import Again, Function, Signature
 from pgo_advisor.compare.match import pairs, unmatched
 from pgo_advisor.compare.places import Checkout
 from pgo_advisor.diff.changes import Difference, difference
@@ -28,6 +28,7 @@ from pgo_advisor.diff.text import render_text
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.render.json import as_dict
 from pgo_advisor.render.markdown import LIMIT, MARKER
+from pgo_advisor.report import UserLine
 
 Read = Callable[[str, str], Analysis]
 
@@ -150,7 +151,7 @@ def test_many_functions_of_one_name_take_no_quadratic_time() -> None:
 
 
 def again(cause: str, input_: str = "") -> Again:
-    return Again(Signature(cause, input_), "0/1", "", "", 1.0, Place("a.py", 1), "stride", "")
+    return Again(Signature(cause, input_), "0/1", "", "", 1.0, UserLine("a.py", 1), "stride", "")
 
 
 def test_recompiles_are_compared_by_their_number() -> None:

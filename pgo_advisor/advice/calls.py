@@ -44,28 +44,24 @@ def _of(
     met: Mapping[int, Sequence[Row]],
     ids: Mapping[int, str],
 ) -> FunctionCalls:
-    compiles = [(frame, call) for frame in group.frames for call in frame.compiles]
     graphs = [
         _graph(frame, call, counted[call.key], ids[call.key])
-        for frame, call in compiles
+        for frame in group.frames
+        for call in frame.compiles
         if call.key in counted
     ]
-    told = [row for _, call in compiles for row in counted.get(call.key, ()) if row["eager"]]
-    first = min(
-        (row for row in told if row["eager_first"]), key=lambda r: r["eager_first"], default=None
-    )
+    told = [row for call in group.compiles for row in counted.get(call.key, ()) if row["eager"]]
+    seen = [row for row in told if row["eager_first"]]
+    first: Row = min(seen, key=lambda row: row["eager_first"], default={})
+    file, line = first.get("eager_file"), first.get("eager_line")
     return FunctionCalls(
         frame=group.id,
         calls=sum(graph.calls for graph in graphs),
         eager=sum(row["eager"] for row in told),
-        eager_first=first["eager_first"] if first else None,
-        eager_place=(
-            f"{first['eager_file']}:{first['eager_line']}"
-            if first and first["eager_file"]
-            else None
-        ),
+        eager_first=first.get("eager_first"),
+        eager_place=f"{file}:{line}" if file else None,
         graphs=tuple(graph for graph in graphs if graph.calls),
-        sizes=tuple(_sizes([call for _, call in compiles], counted, met)),
+        sizes=tuple(_sizes(group.compiles, counted, met)),
     )
 
 
@@ -129,9 +125,11 @@ def _of_graph(
     calls = sum(row["calls"] or 0 for row in counted)
     found: dict[SourceDim, Counter[int | None]] = defaultdict(Counter)
     for row in met:
-        for symbol, size in zip(row["symbols"].split(", "), row["sizes"], strict=True):
-            for pair in _named(call, symbol):
-                found[pair][size] += row["calls"]
+        symbols = zip(row["symbols"].split(", "), row["sizes"], strict=True)
+        # one input can have two symbols that are equal
+        sizes = {pair: size for symbol, size in symbols for pair in _named(call, symbol)}
+        for pair, size in sizes.items():
+            found[pair][size] += row["calls"]
     for pair in call.pairs():
         if pair in found:
             if left := calls - found[pair].total():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pgo_advisor.advice.words import Note, Said, listed
+from pgo_advisor.advice.words import Note, Said
 from pgo_advisor.report import Advice
+from pgo_advisor.report.base import listed
 from pgo_advisor.tables import Tables
 
 

@@ -83,12 +83,8 @@ def opportunities(
 
 def with_fates(recompiles: Iterable[Recompile], frames: Iterable[FrameReport]) -> list[Recompile]:
     """The recompiles with what becomes of them."""
-    reports = {frame.id: frame for frame in frames}
-    return [
-        replace(found, fate=fate(found, frame.predicted, frame.verdict))
-        for found in recompiles
-        for frame in (reports[found.frame],)
-    ]
+    told = {frame.id: (frame.predicted, frame.verdict) for frame in frames}
+    return [replace(found, fate=fate(found, *told[found.frame])) for found in recompiles]
 
 
 def severities(findings: Iterable[Finding], frames: Iterable[FrameReport]) -> tuple[Severity, ...]:

@@ -11,10 +11,11 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pgo_advisor.advice.words import Evidence, Note, Said, WhyRemedy, listed
+from pgo_advisor.advice.words import Evidence, Note, Said, WhyRemedy
 from pgo_advisor.dynamo.sources import SourceDim, is_base
 from pgo_advisor.replay.frames import UNKNOWN, rows
 from pgo_advisor.report import Advice, Remedy
+from pgo_advisor.report.base import listed
 from pgo_advisor.tables import Tables
 
 Location = tuple[str, int, str]

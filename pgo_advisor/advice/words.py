@@ -6,7 +6,7 @@ What the JSON and every rendering say of it is `str` of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -174,12 +174,6 @@ class Note(Code):
 def written(said: Iterable[Said]) -> tuple[str, ...]:
     """The sentences, each once."""
     return tuple(dict.fromkeys(map(str, said)))
-
-
-def listed(names: Sequence[str], most: int, more: str) -> str:
-    """The first names, and if there are others `more`, with their number for its `{}`."""
-    rest = more.format(len(names) - most) if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
 
 
 DOUBTS: dict[DoubtKind, str] = {

@@ -12,14 +12,14 @@ import msgspec
 from msgspec.structs import replace
 
 from pgo_advisor.check.budgets import ConfigError
-from pgo_advisor.compare.functions import Again, Function, Place, Signature
+from pgo_advisor.compare.functions import Again, Function, Signature
 from pgo_advisor.compare.match import pairs, unmatched
 from pgo_advisor.compare.places import Checkout
 from pgo_advisor.files import replace_file
-from pgo_advisor.report import Part
+from pgo_advisor.report import Part, UserLine
 
-_MOST_BYTES = 64 << 20
-_MOST_RECOMPILES = 1_000_000
+_MAX_BYTES = 64 << 20
+_MAX_RECOMPILES = 1_000_000
 _ABOUT = (
     "Recompiles that pgo-advisor check accepts. Lines, sizes, ranks and times are left out, so that it "
     "changes only when the causes do. Written by --update-baseline."
@@ -78,7 +78,7 @@ def _known(function: Function, checkout: Checkout) -> KnownFunction:
 def read(path: Path) -> Baseline:
     """Raises ConfigError if there is no such file, or it is no baseline."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             raise ConfigError(f"{path} is no baseline: it is too large")
         told = msgspec.json.decode(path.read_bytes(), type=Baseline)
     except FileNotFoundError as error:
@@ -87,7 +87,7 @@ def read(path: Path) -> Baseline:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is no baseline: {error}") from error
-    if not 0 <= sum(r.count for f in told.functions for r in f.recompiles) <= _MOST_RECOMPILES:
+    if not 0 <= sum(r.count for f in told.functions for r in f.recompiles) <= _MAX_RECOMPILES:
         raise ConfigError(f"{path} is no baseline: it has more recompiles than any run")
     if told.version != 1:
         raise ConfigError(f"{path} is of version {told.version}; this pgo-advisor reads version 1")
@@ -119,7 +119,7 @@ def _function(known: KnownFunction) -> Function:
     again: tuple[Again, ...] = ()
     for item in known.recompiles:
         signature = Signature(item.cause, item.input)
-        again += (Again(signature, "", "", "", 0.0, Place("", 1), "", ""),) * item.count
+        again += (Again(signature, "", "", "", 0.0, UserLine("", 1), "", ""),) * item.count
     name = known.function.rpartition(".")[2]
     return Function(
         id=known.function,

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from pgo_advisor.advice.words import listed
 from pgo_advisor.analysis import Analysis
 from pgo_advisor.check.budgets import CAUSES, Budgets, matches
-from pgo_advisor.compare.functions import Again, Function, Place, Signature
+from pgo_advisor.compare.functions import Again, Function, Signature
 from pgo_advisor.render.text import count
 from pgo_advisor.replay.frames import rows
-from pgo_advisor.report import Part
+from pgo_advisor.report import Part, UserLine
+from pgo_advisor.report.base import listed
 from pgo_advisor.rules import RULES, Rule
 
 NEW = "new-recompile"
@@ -30,7 +30,7 @@ class Violation(Part, frozen=True):
     message: str
     cure: str
     """What helps, a sentence; may be empty."""
-    place: Place | None
+    place: UserLine | None
     function: str
     """Name of the function; empty where it is about the whole run."""
     file: str
@@ -109,7 +109,7 @@ def check(
     )
 
 
-_MOST_CHANGES = 4
+_MAX_CHANGES = 4
 
 
 def _rule(item: Item) -> Rule:
@@ -127,7 +127,7 @@ def grouped(items: Iterable[Item], rule: str = "", what: str = "recompile") -> l
 def _alike(items: Sequence[Item], rule: str, what: str) -> Violation:
     function, again = items[0]
     changes = list(dict.fromkeys(item.changed for _, item in items if item.changed))
-    changed = f" ({listed(changes, _MOST_CHANGES, ', …')})" if changes else ""
+    changed = f" ({listed(changes, _MAX_CHANGES, ', …')})" if changes else ""
     code = _rule(items[0]).code
     named = f" {code}" if rule else ""
     return Violation(
@@ -193,7 +193,7 @@ def _graphs(functions: Iterable[Function], budgets: Budgets) -> Iterator[Violati
                     message=f"{function.shown}: {function.graphs} graphs, {most} allowed"
                     + (f" ({why})" if why else ""),
                     cure=last.cure if last else "",
-                    place=last.place if last else Place(function.file, max(1, function.line)),
+                    place=last.place if last else UserLine(function.file, max(1, function.line)),
                     function=function.shown,
                     file=function.file,
                     seconds=sum(item.seconds for item in function.recompiles),
@@ -236,7 +236,7 @@ def _of_function(rule: str, function: Function, message: str, cure: str) -> Viol
         rule=rule,
         message=message,
         cure=cure,
-        place=Place(function.file, max(1, function.line)),
+        place=UserLine(function.file, max(1, function.line)),
         function=function.shown,
         file=function.file,
         seconds=0.0,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgo_advisor.commands.common import end_on_signals, inputs, remark, run_analysis, source_maps
-from pgo_advisor.files import remove_directory
+from pgo_advisor.commands.common import (
+    end_on_signals,
+    input_options,
+    paths_argument,
+    remark,
+    run_analysis,
+    source_maps,
+)
+from pgo_advisor.files import temporary_directory
 
 if TYPE_CHECKING:
     from pgo_advisor.check.violations import Checked
@@ -70,7 +76,8 @@ def _outputs(
 
 
 @click.command(cls=_PathsOrProgram, epilog=_EPILOG)
-@inputs
+@paths_argument(required=False)  # a program can take their place
+@input_options
 @click.option(
     "--max-recompiles",
     multiple=True,
@@ -178,10 +185,6 @@ def check(
     sys.exit(code or (FOUND if checked.violations else 0))
 
 
-# a program takes their place
-next(param for param in check.params if param.name == "paths").required = False
-
-
 @contextmanager
 def _as_given(paths: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
     yield paths, 0
@@ -194,8 +197,7 @@ def _recorded(program: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int]]:
     from pgo_advisor.run.record import record, why_nothing
 
     end_on_signals()
-    trace = Path(tempfile.mkdtemp(prefix="pgo-advisor-trace-"))
-    try:
+    with temporary_directory("pgo-advisor-trace-") as trace:
         run = record(program, trace, files={1: 2})
         for note in run.notes:
             remark(note)
@@ -204,8 +206,6 @@ def _recorded(program: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int]]:
         if not run.logs:
             raise NoCompileError(f"no compile was recorded. {why_nothing(program)}")
         yield tuple(map(str, run.logs)), run.exit_code
-    finally:
-        remove_directory(trace)
 
 
 def _write(checked: Checked, checkout: Checkout, formats: dict[str, Path | None]) -> None:

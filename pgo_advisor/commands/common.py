@@ -178,6 +178,19 @@ def _width() -> int:
 
 def inputs(command: Command) -> Command:
     """The arguments and options that say what is analysed."""
+    return input_options(paths_argument(required=True)(command))
+
+
+def paths_argument(*, required: bool) -> Callable[[Command], Command]:
+    """The paths of what is analysed."""
+    metavar = "PATH..." if required else "[PATH...]"
+    return click.argument(
+        "paths", nargs=-1, required=required, metavar=metavar, type=click.UNPROCESSED
+    )
+
+
+def input_options(command: Command) -> Command:
+    """The options that say how it is read."""
     for decorate in (
         tlparse_timeout,
         click.option(
@@ -210,7 +223,6 @@ def inputs(command: Command) -> Command:
             metavar="VERSION",
             help="The PyTorch that the advice is for, as 2.13; needed where the trace does not say.",
         ),
-        click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.UNPROCESSED),
     ):
         command = decorate(command)
     return command

@@ -12,21 +12,12 @@ from pgo_advisor.analysis import Analysis
 from pgo_advisor.compare.places import Checkout
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.replay.frames import rows
-from pgo_advisor.report import Cause, FrameReport, Part, Recompile
+from pgo_advisor.report import Cause, FrameReport, Part, Recompile, UserLine
 from pgo_advisor.rules import RULES, Rule
+from pgo_advisor.rules.user_lines import stated_in
 
 _RESUMED = re.compile(r"\A(torch_dynamo_resume_in_.*)_at_\d{1,9}\Z")
 _REASON = re.compile(r"^[\d/]{1,40}: ")
-_LOCATION = re.compile(r"(.*):(\d{1,9}) in .*", re.DOTALL)
-
-
-class Place(Part, frozen=True):
-    """A line of the user's code."""
-
-    file: str
-    """As recorded."""
-    line: int
-    code: str | None = None
 
 
 class Signature(Part, frozen=True, order=True):
@@ -51,7 +42,7 @@ class Again(Part, frozen=True):
     guard: str
     """PyTorch's reason, without its stack and its hints; empty where none names the cause."""
     seconds: float
-    place: Place
+    place: UserLine
     """The line that brings it about: of the guard, else of the call, else where the function begins."""
     rule: str
     """Name of the rule that the cause falls under."""
@@ -191,13 +182,13 @@ def _again(
     )
 
 
-def _culprit(frame: FrameReport, row: Mapping[str, Any], cause: Cause) -> Place:
-    stated = _LOCATION.fullmatch(cause.user_location or "")
-    if stated and cause.kind is not CauseKind.zero_one and frame.file.endswith(stated[1]):
-        return Place(frame.file, int(stated[2]), cause.user_code)
+def _culprit(frame: FrameReport, row: Mapping[str, Any], cause: Cause) -> UserLine:
+    line = stated_in([frame.file], cause)
+    if line and line.file == frame.file:
+        return line
     if row["call_file"]:
-        return Place(row["call_file"], row["call_line"] or 1, row["call_code"])
-    return Place(frame.file, max(1, frame.line))
+        return UserLine(row["call_file"], row["call_line"] or 1, row["call_code"])
+    return UserLine(frame.file, max(1, frame.line))
 
 
 def _rule(

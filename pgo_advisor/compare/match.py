@@ -22,7 +22,7 @@ _KEYS: tuple[Key, ...] = (
     lambda function: function.name,
 )
 """What two functions have in common, the surest first: the file may have been moved."""
-_MOST_COMPARED = 250_000
+_MAX_COMPARED = 250_000
 """Pairs of functions with one name; of more, those go together that stand in the same order."""
 
 
@@ -59,7 +59,7 @@ def _closest(
     """Indexes of functions that go together, of `after` and of `before`."""
     olds.sort(key=lambda index: before[index].line)
     news.sort(key=lambda index: after[index].line)
-    if len(olds) * len(news) > _MOST_COMPARED:
+    if len(olds) * len(news) > _MAX_COMPARED:
         yield from zip(news, olds, strict=False)
         return
     likely = sorted(

@@ -15,7 +15,7 @@ from pgo_advisor.patch.repository import default_root
 from pgo_advisor.patch.source_file import SourceFile
 from pgo_advisor.tables import Tables
 
-_MOST_PARTS = 40
+_MAX_PARTS = 40
 _INSTALLED = {"site-packages", "dist-packages"}
 
 
@@ -38,7 +38,7 @@ class Checkout:
         path = Files(self.root, self._maps, {}).path(file)
         if path.is_relative_to(self.root) and os.path.isfile(path):
             return path.relative_to(self.root).as_posix()
-        parts = PurePosixPath(file.replace("\\", "/")).parts[-_MOST_PARTS:]
+        parts = PurePosixPath(file.replace("\\", "/")).parts[-_MAX_PARTS:]
         if ".." in parts or not _INSTALLED.isdisjoint(parts):
             return None
         ends = ("/".join(parts[start:]) for start in range(1, len(parts)))
@@ -49,9 +49,7 @@ class Checkout:
         if relative := self.relative(file):
             return relative
         parts = PurePosixPath(file.replace("\\", "/")).parts
-        installed = [
-            i for i, part in enumerate(parts) if part in ("site-packages", "dist-packages")
-        ]
+        installed = [i for i, part in enumerate(parts) if part in _INSTALLED]
         return "/".join(parts[installed[-1] + 1 :] if installed else parts[-2:]).lstrip("/")
 
     def qualified(

@@ -20,7 +20,7 @@ _PHASES = {
     "of it generating code": "codegen_seconds",
     "backward": "backward_seconds",
 }
-_MOST_GUARDS = 20
+_MAX_GUARDS = 20
 Pair = tuple[Function | None, Function | None]
 Told = TypeVar("Told")
 
@@ -221,7 +221,7 @@ def _function(
         before=_compiles(old),
         after=_compiles(new),
         changes=tuple(changes),
-        new_guards=tuple(new_guards[:_MOST_GUARDS]),
+        new_guards=tuple(new_guards[:_MAX_GUARDS]),
     )
 
 

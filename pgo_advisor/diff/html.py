@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from importlib import metadata
 
 from pgo_advisor.diff.changes import Difference
 from pgo_advisor.diff.text import compiles, headline, phrase, releases, seconds
-from pgo_advisor.render.templates import environment, inlined
+from pgo_advisor.render.templates import environment, inlined, policy_hash
 
 _MOST = 200
 
@@ -16,7 +14,6 @@ _MOST = 200
 def render_html(told: Difference) -> str:
     """The page loads nothing and runs no script."""
     style = inlined("report.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return (
         environment()
         .get_template("diff.html.j2")
@@ -29,7 +26,10 @@ def render_html(told: Difference) -> str:
             compiles=compiles,
             phrase=phrase,
             style=style,
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+            policy=(
+                f"default-src 'none'; style-src '{policy_hash(style)}'; base-uri 'none'; "
+                "form-action 'none'"
+            ),
             version=metadata.version("pgo-advisor"),
         )
     )

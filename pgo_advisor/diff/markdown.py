@@ -13,7 +13,7 @@ from pgo_advisor.render.text import count
 SUMMARY_LIMIT = 1_000_000
 """Of a step's summary, a little less than GitHub's MiB: a character may take several bytes."""
 _REST = "\nThe rest is too long for a comment; the step's summary and the HTML have it.\n"
-_MOST_LOSSES = 10
+_MAX_LOSSES = 10
 _ROOM = 2_000
 """For what stands behind the changes."""
 
@@ -27,7 +27,7 @@ def render_markdown(told: Difference, limit: int = LIMIT) -> str:
     text = f"{MARKER}\n**{headline(told)}**\n\n"
     for line in filter(None, [releases(told), seconds(told)]):
         text += f"{prose(line)}\n\n"
-    text += "".join(f"**Lost:** {prose(loss)}\n\n" for loss in told.losses[:_MOST_LOSSES])
+    text += "".join(f"**Lost:** {prose(loss)}\n\n" for loss in told.losses[:_MAX_LOSSES])
     shown, whole = _fitting(_parts(told), limit - len(text.encode()) - _ROOM)
     folded = ", ".join(code(name, 80) for name in told.unchanged[:15])
     if told.unchanged:

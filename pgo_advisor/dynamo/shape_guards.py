@@ -187,24 +187,10 @@ def parse_relation(text: str) -> Relation | None:
 
 def _named(node: ast.expr, text: str, names: set[str]) -> ast.expr:
     """The node with its names as `ast.Name`s, which are collected. Raises _Unknown."""
-    if isinstance(node, ast.Constant):
-        if not isinstance(node.value, int | float):
-            raise _Unknown
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return node
-    if isinstance(node, ast.BinOp):
-        if type(node.op) not in _BINARY and not isinstance(node.op, ast.Pow):
-            raise _Unknown
-        left, right = _named(node.left, text, names), _named(node.right, text, names)
-        return ast.BinOp(left, node.op, right)
-    if isinstance(node, ast.UnaryOp):
-        return ast.UnaryOp(node.op, _named(node.operand, text, names))
-    if isinstance(node, ast.BoolOp):
-        return ast.BoolOp(node.op, [_named(part, text, names) for part in node.values])
-    if isinstance(node, ast.Compare):
-        if any(type(op) not in _COMPARE for op in node.ops):
-            raise _Unknown
-        left, *others = (_named(part, text, names) for part in (node.left, *node.comparators))
-        return ast.Compare(left, node.ops, others)
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare):
+        return _named_operation(node, text, names)
     if isinstance(node, ast.Call) and not node.keywords:
         function = ast.unparse(node.func)
         if function in _FUNCTIONS:
@@ -216,6 +202,24 @@ def _named(node: ast.expr, text: str, names: set[str]) -> ast.expr:
             names.add(segment)
             return ast.Name(segment)
     raise _Unknown
+
+
+def _named_operation(
+    node: ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare, text: str, names: set[str]
+) -> ast.expr:
+    if isinstance(node, ast.UnaryOp):
+        return ast.UnaryOp(node.op, _named(node.operand, text, names))
+    if isinstance(node, ast.BoolOp):
+        return ast.BoolOp(node.op, [_named(part, text, names) for part in node.values])
+    if isinstance(node, ast.BinOp):
+        if type(node.op) not in _BINARY and not isinstance(node.op, ast.Pow):
+            raise _Unknown
+        left, right = _named(node.left, text, names), _named(node.right, text, names)
+        return ast.BinOp(left, node.op, right)
+    if any(type(op) not in _COMPARE for op in node.ops):
+        raise _Unknown
+    left, *others = (_named(part, text, names) for part in (node.left, *node.comparators))
+    return ast.Compare(left, node.ops, others)
 
 
 def _numbers(tree: ast.expr) -> Iterator[tuple[ast.Constant, Number]]:

@@ -17,7 +17,7 @@ from pgo_advisor.ingest.locate.archives import Unpacker
 from pgo_advisor.ingest.locate.fetch import Fetcher
 from pgo_advisor.ingest.locate.paths import Finder, Found
 from pgo_advisor.ingest.pgo.mega_cache import pgo_state
-from pgo_advisor.ingest.pgo.pickles import MOST_BYTES, read_code_state
+from pgo_advisor.ingest.pgo.pickles import MAX_BYTES, read_code_state
 from pgo_advisor.ingest.pgo.text import read_pgo_text
 from pgo_advisor.ingest.rows import LogRows
 from pgo_advisor.ingest.trace.collect import read_output, read_parts
@@ -169,7 +169,7 @@ def _read_profile(item: Found) -> LogRows:
             rows, losses = read_pgo_text(item.path)
         elif item.kind == "pickle":
             with item.path.open("rb") as file:
-                rows = read_code_state(file.read(MOST_BYTES + 1))
+                rows = read_code_state(file.read(MAX_BYTES + 1))
         else:
             state, losses = pgo_state(item.path)
             rows = [] if state is None else read_code_state(state)

@@ -7,13 +7,13 @@ from itertools import chain
 
 from rich.text import Text
 
-from pgo_advisor.advice.words import listed
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.render.answer import answer, severe, sure
 from pgo_advisor.render.env import export
 from pgo_advisor.render.measured import caution
 from pgo_advisor.render.text import count, duration, one_line, place, spent
 from pgo_advisor.report import Advice, Finding, Opportunity, Report
+from pgo_advisor.report.base import listed
 
 LINES = 20
 _MARKS = 3

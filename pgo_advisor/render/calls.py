@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from pgo_advisor.dynamo.sources import SourceDim
 from pgo_advisor.render.text import count, duration
-from pgo_advisor.report.calls import FunctionCalls, GraphCalls, SizeCalls
+from pgo_advisor.report.calls import FunctionCalls, GraphCalls, Padding, SizeCalls
 
 _MAX_SIZES = 12
 _MAX_GRAPHS = 12
@@ -61,13 +61,10 @@ def _sizes(item: SizeCalls) -> str:
 
 
 def _paddings(item: SizeCalls) -> str:
-    return "; ".join(
-        f"{count(len(option.sizes), 'graph')} ({how}) adds {option.padding:.0%}"
-        for option in item.paddings
-        if option.padding <= 1
-        for how in [
-            f"multiples of {option.multiple}"
-            if option.multiple
-            else " ".join(map(str, option.sizes))
-        ]
-    )
+    return "; ".join(_padding(option) for option in item.paddings if option.padding <= 1)
+
+
+def _padding(option: Padding) -> str:
+    sizes = " ".join(map(str, option.sizes))
+    how = f"multiples of {option.multiple}" if option.multiple else sizes
+    return f"{count(len(option.sizes), 'graph')} ({how}) adds {option.padding:.0%}"

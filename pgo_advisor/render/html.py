@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
@@ -24,7 +23,7 @@ from pgo_advisor.render.groups import alike, alike_findings, alike_functions, pr
 from pgo_advisor.render.json import render_json
 from pgo_advisor.render.measured import caution, sentences, table
 from pgo_advisor.render.opportunities import cards
-from pgo_advisor.render.templates import environment, inlined
+from pgo_advisor.render.templates import environment, inlined, policy_hash
 from pgo_advisor.report import Report
 from pgo_advisor.rules import RULES
 from pgo_advisor.tables import Tables
@@ -32,7 +31,7 @@ from pgo_advisor.tables import Tables
 if TYPE_CHECKING:
     from pgo_advisor.patch import Patch
 
-_MOST_JSON = 45_000
+_MAX_JSON = 45_000
 """Bytes of the report's JSON, compressed."""
 
 
@@ -66,7 +65,7 @@ def render_html(
             **_pictures(report, tables),
             **_record(report, tables),
             policy=(
-                f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+                f"default-src 'none'; style-src '{policy_hash(style)}'; script-src '{policy_hash(script)}'; "
                 "img-src data:; base-uri 'none'; form-action 'none'"
             ),
             style=style,
@@ -165,7 +164,7 @@ def _download(report: Report) -> tuple[str, bool]:
         whole = len(longest) <= most
         kept = report if whole else replace(report, recompiles=tuple(longest[:most]))
         data = gzip.compress(render_json(kept).encode(errors="replace"), mtime=0)
-        if len(data) <= _MOST_JSON:
+        if len(data) <= _MAX_JSON:
             return base64.b64encode(data).decode(), whole
     return "", False
 
@@ -177,8 +176,3 @@ def _links(
         (log.name, quote(Path(os.path.relpath(page, directory)).as_posix()))
         for log, page in reports
     ]
-
-
-def _hash(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"sha256-{digest}"

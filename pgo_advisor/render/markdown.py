@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pgo_advisor.advice.words import listed
 from pgo_advisor.render.answer import answer, severe, sure
 from pgo_advisor.render.env import export, unbacked_option
 from pgo_advisor.render.groups import Alike, alike, processes
@@ -24,6 +23,7 @@ from pgo_advisor.report import (
     UserLine,
     Verdict,
 )
+from pgo_advisor.report.base import listed
 from pgo_advisor.report.measured import Measured
 
 if TYPE_CHECKING:

@@ -15,9 +15,7 @@ from pgo_advisor.report import CallSite, FrameReport, Report
 
 _LONG = 2_000
 """Characters of a list from which on it is shown in one form only."""
-
-
-MOST_FUNCTIONS = 20
+MAX_FUNCTIONS = 20
 """For so many the marks are shown, the most expensive ones."""
 
 
@@ -36,6 +34,7 @@ _ENVIRONMENT = (
     ("PowerShell", "powershell", "Before the program starts, in PowerShell."),
     (".env", "dotenv", "In a .env file."),
     ("Dockerfile", "dockerfile", "In the Dockerfile, before CMD."),
+    ("Slurm", "slurm", "In the batch script; srun hands it on to all ranks."),
 )
 
 
@@ -48,15 +47,6 @@ def environment(report: Report) -> list[Paste]:
     for label, fmt, where in forms:
         with suppress(ValueError):  # what this format cannot hold
             found.append(Paste(label, where, export(report, fmt).rstrip("\n")))
-    if len(forms) > 1:
-        found.append(
-            Paste(
-                "Slurm",
-                "In the batch script; srun hands it on to all ranks. "
-                "Not by --export, which splits the list at its commas.",
-                f"{found[0].text}\nsrun python your_program.py",
-            )
-        )
     return found
 
 
@@ -64,18 +54,16 @@ def in_python(report: Report) -> list[Paste]:
     """The list as a setting, for one region instead of the whole program."""
     if not 0 < len(report.dynamic_sources) <= _LONG:
         return []
-    listed = ascii(report.dynamic_sources)
     return [
         Paste(
             "Around the call",
             "Around the calls that compile, not around torch.compile() itself.",
-            f"with torch.compiler.config.patch(dynamic_sources={listed}):\n"
-            "    ...  # the calls of the compiled function",
+            export(report, "config").rstrip("\n"),
         ),
         Paste(
             "At the start",
             "At the start of the program, before the first call.",
-            f"torch.compiler.config.dynamic_sources = {listed}",
+            f"torch.compiler.config.dynamic_sources = {report.dynamic_sources!a}",
         ),
     ]
 
@@ -98,7 +86,7 @@ def library_calls(report: Report) -> list[LibraryCall]:
 
 def marks(report: Report) -> str:
     """The statements for calls that are the user's own; empty if there are none."""
-    own = {frame.id for frame in islice(_own(report), MOST_FUNCTIONS)}
+    own = {frame.id for frame in islice(_own(report), MAX_FUNCTIONS)}
     items = [
         replace(item, frames=tuple(name for name in item.frames if name in own))
         for item in report.advice
@@ -111,7 +99,7 @@ def marks(report: Report) -> str:
 
 def unmarked(report: Report) -> int:
     """How many functions `marks` leaves out because they are many."""
-    return max(0, sum(1 for _ in _own(report)) - MOST_FUNCTIONS)
+    return max(0, sum(1 for _ in _own(report)) - MAX_FUNCTIONS)
 
 
 def _own(report: Report) -> Iterator[FrameReport]:

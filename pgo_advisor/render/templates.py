@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -52,6 +54,11 @@ def environment() -> Environment:
 def inlined(name: str) -> Markup:
     """A style sheet or script of our own, to stand in the page as it is."""
     return Markup((template_directory() / name).read_text("utf-8"))  # noqa: S704
+
+
+def policy_hash(text: str) -> str:
+    """What the content policy of a page calls a style or a script that stands in it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _harmless(value: object) -> object:

@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pgo_advisor.advice.words import listed
 from pgo_advisor.render import calls
 from pgo_advisor.render.brief import brief
 from pgo_advisor.render.env import unbacked_option
@@ -36,6 +35,7 @@ from pgo_advisor.report import (
     Report,
     Verdict,
 )
+from pgo_advisor.report.base import listed
 from pgo_advisor.report.measured import Measured, Outcome
 
 _MAX_FRAMES = 20

@@ -11,7 +11,7 @@ from typing import Literal
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.releases import TorchRelease
 from pgo_advisor.dynamo.sources import SourceDim
-from pgo_advisor.report.base import Part, Range, runs_in_words
+from pgo_advisor.report.base import Code, Part, Range, runs_in_words
 from pgo_advisor.report.calls import FunctionCalls
 from pgo_advisor.report.facts import (
     Consequence,
@@ -75,16 +75,12 @@ class Totals(Part, frozen=True, rename={"predicted": "predicted_compiles"}):
     """The one of them that compiled longest."""
 
 
-class Verdict(str, Enum):
+class Verdict(Code):
     """What can be done about a frame's recompiles."""
 
     marking_helps = "marking-helps"
     marking_does_not_help = "marking-does-not-help"
     nothing_to_do = "nothing-to-do"
-
-    @property
-    def words(self) -> str:
-        return self.value.replace("-", " ")
 
 
 class Remedy(str, Enum):
@@ -129,7 +125,7 @@ class UserLine(Part, frozen=True):
     file: str
     """As it was recorded; where PyTorch shortened it and no record has the whole, the end of it."""
     line: int
-    code: str | None
+    code: str | None = None
 
     @property
     def place(self) -> str:

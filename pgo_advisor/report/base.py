@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from itertools import groupby
 from typing import ClassVar, NamedTuple
 
@@ -14,6 +15,15 @@ class Part(Struct, frozen=True):
 
     hidden: ClassVar[frozenset[str]] = frozenset()
     """Fields that are not in the JSON: what leads back to the tables."""
+
+
+class Code(str, Enum):
+    """Values that a report names."""
+
+    @property
+    def words(self) -> str:
+        """The value for a reader."""
+        return str(self.value).replace("-", " ")
 
 
 class Range(NamedTuple):
@@ -37,6 +47,12 @@ class Range(NamedTuple):
         if self.exact:
             return str(self.low)
         return f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
+
+
+def listed(names: Sequence[str], most: int, more: str) -> str:
+    """The first names, and if there are others `more`, with their number for its `{}`."""
+    rest = more.format(len(names) - most) if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
 
 
 def runs_in_words(numbers: Sequence[int], noun: str = "", most: int = 0) -> str:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pgo_advisor.report.base import Part, Range
+from pgo_advisor.report.base import Code, Part, Range
 
 
-class Fate(str, Enum):
+class Fate(Code):
     """What becomes of a recompile with all of the advice."""
 
     goes = "goes"
     may_go = "may-go"
     """The prediction for its function is a range."""
     stays = "stays"
-
-    @property
-    def words(self) -> str:
-        return self.value.replace("-", " ")
 
 
 class Sureness(str, Enum):

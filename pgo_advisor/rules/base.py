@@ -13,7 +13,7 @@ from pgo_advisor.report import Cause, Finding, Recompile, UserLine
 from pgo_advisor.rules.code_object import CodeObject, brief
 from pgo_advisor.rules.user_lines import stated
 
-_MOST_LINES = 16
+_MAX_LINES = 16
 
 
 class Claim(NamedTuple):
@@ -139,7 +139,7 @@ def remark(
             compiles=0,
             seconds=0.0,
             evidence=tuple(dict.fromkeys(evidence)),  # ranks that compiled alike give the same
-            lines=tuple(dict.fromkeys(lines))[:_MOST_LINES],
+            lines=tuple(dict.fromkeys(lines))[:_MAX_LINES],
         ),
         claims or {},
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.report import Cause
+from pgo_advisor.report.base import listed
 
 _DTYPES = {
     "Double": "float64",
@@ -71,6 +72,4 @@ def _readable(kind: CauseKind, value: str) -> str:
 
 
 def _listed(names: Sequence[str], most: int, more: str = " and {} more") -> str:
-    each = list(dict.fromkeys(names))
-    rest = more.format(len(each) - most) if len(each) > most else ""
-    return ", ".join(each[:most]) + rest
+    return listed(list(dict.fromkeys(names)), most, more)

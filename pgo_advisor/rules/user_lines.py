@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.sources import SourceDim, declarable
@@ -20,12 +20,18 @@ def stated(code: CodeObject, cause: Cause) -> Iterator[UserLine]:
 
     A size of 0 or 1 is special in the framework: the line with that guard is only the size's first use.
     """
+    if line := stated_in([frame.file for frame in code.frames], cause):
+        yield line
+
+
+def stated_in(files: Iterable[str], cause: Cause) -> UserLine | None:
+    """The same, with the whole path of the file where it is one of these or stands in the reason."""
     place = _LOCATION.fullmatch(cause.user_location or "")
     if place is None or cause.kind is CauseKind.zero_one:
-        return
-    whole = (*(frame.file for frame in code.frames), *_FILE.findall(cause.text or ""))
+        return None
+    whole = (*files, *_FILE.findall(cause.text or ""))
     file = next((path for path in whole if path.endswith(place[1])), place[1])
-    yield UserLine(file, int(place[2]), cause.user_code)
+    return UserLine(file, int(place[2]), cause.user_code)
 
 
 def deciding(code: CodeObject, cause: Cause) -> Iterator[UserLine]:

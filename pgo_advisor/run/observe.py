@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from pgo_advisor.files import remove_directory
+from pgo_advisor.files import temporary_directory
 from pgo_advisor.run import observer
 
 _MODULE = "pgo_advisor_observer"
@@ -23,8 +21,7 @@ def observing(variables: dict[str, str]) -> Iterator[None]:
     an entry point of the group `torch.backends` for it. Python does not look there under -I and -E, PyTorch
     not where TORCH_DEVICE_BACKEND_AUTOLOAD is 0: then no call is counted.
     """
-    directory = Path(tempfile.mkdtemp(prefix="pgo-advisor-observer-"))
-    try:
+    with temporary_directory("pgo-advisor-observer-") as directory:
         shutil.copyfile(observer.__file__, directory / f"{_MODULE}.py")
         told = directory / f"{_MODULE}-{observer.VERSION}.dist-info"
         told.mkdir()
@@ -35,5 +32,3 @@ def observing(variables: dict[str, str]) -> Iterator[None]:
         before = variables.get("PYTHONPATH")
         variables["PYTHONPATH"] = os.pathsep.join([str(directory), *([before] if before else [])])
         yield
-    finally:
-        remove_directory(directory)

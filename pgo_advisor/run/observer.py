@@ -37,7 +37,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from types import CodeType, FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -56,23 +56,12 @@ ALL_TIMED = 64
 def start() -> None:
     """Watches this process from now on; what this PyTorch has not as it is known, is not watched."""
     with suppress(Exception):
-        if _Finder.observer is None:
-            _Finder.observer = observer = _Observer()
-            sys.meta_path.insert(0, _Finder(observer))
-
-
-def write() -> None:
-    """Writes what was counted, and forgets it."""
-    with suppress(Exception):
-        if _Finder.observer is not None:
-            _Finder.observer.write()
-            _Finder.observer.forget()
+        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+            sys.meta_path.insert(0, _Finder(_Observer()))
 
 
 class _Finder(importlib.abc.MetaPathFinder):
     """Has the observer look at modules of PyTorch as soon as they are loaded."""
-
-    observer: ClassVar[_Observer | None] = None
 
     def __init__(self, observer: _Observer) -> None:
         self._wanted: dict[str, Callable[[Any], None]] = {
@@ -124,7 +113,7 @@ class _Observer:
         def write_and_reset(*args: Any, **kwargs: Any) -> Any:
             with suppress(Exception):
                 self.write()
-                self.forget()
+                self._forget()
             return reset(*args, **kwargs)
 
         dynamo.reset = write_and_reset
@@ -260,7 +249,7 @@ class _Observer:
         finally:
             self._writing.release()
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Begins anew: the ids of what is compiled from now on may be old ones."""
         self._graphs = []
         self._codes = {}
@@ -311,7 +300,8 @@ class _Graph(_Counted):
         self._calls = itertools.count()
         self._sizes: dict[Any, itertools.count[int]] = {}
         self._unlisted = itertools.count()
-        self._timed: list[float] = []
+        self._timed = 0
+        self._seconds = 0.0
         self._first: float | None = None
         self._last: float | None = None
 
@@ -331,7 +321,8 @@ class _Graph(_Counted):
             try:
                 return function(*args, **kwargs)
             finally:
-                me._timed.append(clock() - began)
+                # what another thread adds meanwhile may be lost, of both
+                me._timed, me._seconds = me._timed + 1, me._seconds + clock() - began
                 _quietly(look)
 
         if not self._symbols:
@@ -371,13 +362,12 @@ class _Graph(_Counted):
         if not calls:
             return None
         one = len(self._symbols) == 1
-        timed = list(self._timed)
         return {
             "calls": calls,
             "first": self._first,
             "last": self._last,
-            "timed": len(timed),
-            "seconds": sum(timed),
+            "timed": self._timed,
+            "seconds": self._seconds,
             "symbols": [*self._symbols.values()],
             "sizes": [
                 [[key] if one else list(key), _value(count)]

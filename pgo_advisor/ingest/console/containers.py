@@ -2,7 +2,7 @@
 
 What a file is, is found by what it holds: by a byte order mark or where its zero bytes stand, by its first
 character, and of single lines, by whether a JSON object ends them. Everything streams but JSON documents and
-HTML, which are read up to `MOST_DOCUMENT` characters.
+HTML, which are read up to `MAX_DOCUMENT` characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-MOST_DOCUMENT = 64 << 20
+MAX_DOCUMENT = 64 << 20
 MAX_LINE = 1 << 17
 _CHUNK = 1 << 20
 _HEAD = 4096
@@ -83,7 +83,7 @@ def text_lines(path: Path) -> Iterator[str]:
     pieces = pieces_of(path)
     first = next(pieces, "")
     pieces = chain([first], pieces)
-    if first[:_HEAD].lstrip().startswith(("{", "[")) and path.stat().st_size <= MOST_DOCUMENT:
+    if first[:_HEAD].lstrip().startswith(("{", "[")) and path.stat().st_size <= MAX_DOCUMENT:
         text = "".join(pieces)
         document = _json(text)
         pieces = (
@@ -296,7 +296,7 @@ def _from_html(pieces: Iterable[str]) -> Iterator[str]:
         yield "".join(page.found)
         page.found.clear()
         read += len(piece)
-        if read > MOST_DOCUMENT:
+        if read > MAX_DOCUMENT:
             break
     page.close()
     yield "".join(page.found)

@@ -18,10 +18,10 @@ from pgo_advisor.ingest.console.prefixes import PREFIX, last_prefix
 
 _NARROWEST = 40
 _AHEAD = 4000
-_MOST_PIECES = 64
-_MOST_UNFINISHED = 12
+_MAX_PIECES = 64
+_MAX_UNFINISHED = 12
 """Of lines that are shorter than the terminal, so many may come before one that finishes a message."""
-_MOST_PARSED = 2000
+_MAX_PARSED = 2000
 
 BEGINNING = re.compile(
     r"(?:\('|\W{0,4})Recompiling function |torch\._dynamo hit config\.|triggered by the following "
@@ -74,7 +74,7 @@ _CLASS = re.compile(r", type=<class '[^']{1,1000}'> {0,80}$")
 
 def _is_expression(text: str) -> bool:
     """Whether a text is Python that can be a guard."""
-    if not text or len(text) > _MOST_PARSED:
+    if not text or len(text) > _MAX_PARSED:
         return False
     try:
         with warnings.catch_warnings():
@@ -115,7 +115,7 @@ def joined(texts: Iterable[str]) -> Iterator[str]:
     while ahead:
         text = ahead.popleft()
         if _may_go_on(text):
-            text, taken = _finished(text, islice(ahead, _MOST_PIECES), width)
+            text, taken = _finished(text, islice(ahead, _MAX_PIECES), width)
             for _ in range(taken):
                 ahead.popleft()
         yield text
@@ -144,7 +144,7 @@ def _finished(text: str, following: Iterable[str], width: int | None) -> tuple[s
 def _most(text: str) -> int:
     """How many lines may come before the one that finishes a message: on recompiles, or another one."""
     message = _message(text)
-    return 2 if message and not BEGINNING.match(message) else _MOST_UNFINISHED
+    return 2 if message and not BEGINNING.match(message) else _MAX_UNFINISHED
 
 
 def _goes_on(more: str, cut: bool) -> bool:

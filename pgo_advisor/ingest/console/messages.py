@@ -40,8 +40,8 @@ _LITERALS = (
 _OWN = ("pgo-advisor</title>", '"pgo_advisor"', '"pgo-advisor"')
 _OVERLAP = 200
 
-MOST_REASONS = 100_000
-_MOST_COMPILES = 20_000
+MAX_REASONS = 100_000
+_MAX_COMPILES = 20_000
 _PATIENCE = 12
 
 
@@ -82,7 +82,7 @@ _AGAINST = re.compile(r"\A((?:!\d{1,9}/)?\d{1,9})/\d{1,9}(?:_\d{1,9})?: ")
 _ENDS = ("To log all", "To diagnose", "to diagnose", "User stack", "File ")
 _DIGIT = re.compile(r"\d")
 _VIOLATION = "ConstraintViolationError"
-_MOST_EVALUATED = 20_000
+_MAX_EVALUATED = 20_000
 _PROFILE = re.compile(
     r": (?:tensor size=\[|scalar \S|fully dynamic scalar or tensor|unusual )"
     r"|\A[^ ].{0,4000}:\d{1,18}:[^:]{1,1000}:\Z"
@@ -119,7 +119,7 @@ class Console:
                 before = "" if line.prefixed else line.text[: line.text.find(marker)]
                 self._before = _DIGIT.sub("0", before)
                 return
-        if _PROFILE.search(line.text) and len(self.profile) < MOST_REASONS:
+        if _PROFILE.search(line.text) and len(self.profile) < MAX_REASONS:
             self.profile.append(line.text)
         process = (line.rank, line.process)
         text = self._without_launcher(line)
@@ -200,14 +200,14 @@ class Console:
         if not reason or reason.startswith(("None", "Unable to find recompilation reasons")):
             return
         self._reasons += 1
-        if self._reasons > MOST_REASONS:
+        if self._reasons > MAX_REASONS:
             self.dropped += 1
             return
         compile_.add(reason, self._guard)
 
     def _precompiled(self, compile_: Printed, parts: str) -> None:
         try:
-            found = ast.literal_eval(f"[{parts[:_MOST_EVALUATED]}]")
+            found = ast.literal_eval(f"[{parts[:_MAX_EVALUATED]}]")
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return
         for part in found:
@@ -221,7 +221,7 @@ class Console:
     def _tuple(self, line: Line, text: str) -> bool:
         """2.1 prints the tuple that it logs."""
         try:
-            first, second = ast.literal_eval(text[: text.rindex(")", 0, _MOST_EVALUATED) + 1])
+            first, second = ast.literal_eval(text[: text.rindex(")", 0, _MAX_EVALUATED) + 1])
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return False
         if not self._recompiling(line, str(first)) or self._latest is None:
@@ -329,7 +329,7 @@ class Console:
         return compile_
 
     def _new(self, compile_: Printed) -> Printed:
-        if len(self.compiles) < _MOST_COMPILES:
+        if len(self.compiles) < _MAX_COMPILES:
             self.compiles.append(compile_)
         else:
             self.dropped += 1

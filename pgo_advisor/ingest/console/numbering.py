@@ -11,7 +11,7 @@ from pgo_advisor.dynamo.guard_failures import Failure, parse_failure
 from pgo_advisor.ingest.console.joining import whole_guard
 from pgo_advisor.ingest.console.printed import Code, Printed, Process
 
-_MOST_IMPLIED = 256
+_MAX_IMPLIED = 256
 _NUMBERED = re.compile(r"\A(.*)/(\d{1,9})")
 
 
@@ -53,9 +53,9 @@ class PrintedFrame:
         refused = {other for found in self.failures.values() for other, _ in found}
         graphs = [n for n, printed in self.compiles.items() if printed and not printed.limit]
         last = max(self.compiles)
-        most = min(self.limit or _MOST_IMPLIED, _MOST_IMPLIED) - len(graphs)
+        most = min(self.limit or _MAX_IMPLIED, _MAX_IMPLIED) - len(graphs)
         named = sorted(n for n in refused if n is not None and n not in self.compiles)
-        for number in [*named, *range(min(last, _MOST_IMPLIED))]:
+        for number in [*named, *range(min(last, _MAX_IMPLIED))]:
             if number not in self.compiles and most > 0:
                 self.compiles[number] = None
                 most -= 1

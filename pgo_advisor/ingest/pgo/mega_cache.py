@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from pgo_advisor.ingest.pgo.pickles import MOST_BYTES
+from pgo_advisor.ingest.pgo.pickles import MAX_BYTES
 
 _VERSION = (1).to_bytes(8, "big")
 _MAX_NAME = 4096
@@ -78,7 +78,7 @@ def _pgo_artifacts(file: BinaryIO, size: int, *, named: bool) -> Iterator[tuple[
             length = _number(file)
             if length > size - file.tell():
                 raise EOFError("an artifact is longer than the file")
-            if is_pgo and length <= MOST_BYTES:
+            if is_pgo and length <= MAX_BYTES:
                 yield file.tell(), length
             file.seek(length, os.SEEK_CUR)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from pgo_advisor.errors import InputError
 
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """A state of 50,000 inputs has 6 MB."""
 _MAX_INSTRUCTIONS = 2_000_000
 MAX_ROWS = 50_000
@@ -63,7 +63,7 @@ class Refused(InputError):
 
 def read_code_state(content: bytes) -> list[dict[str, Any]]:
     """Rows for the table `pgo_entries`, all but the keys. Raises Refused; nothing is ever executed."""
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         raise Refused(
             f"the pickle has {len(content):,} bytes, more than any PGO state; it was not opened"
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pgo_advisor.dynamo.sources import whole_number
-from pgo_advisor.ingest.pgo.pickles import MAX_ROWS, MOST_BYTES
+from pgo_advisor.ingest.pgo.pickles import MAX_BYTES, MAX_ROWS
 
 PGO_ARTIFACTS = frozenset(
     {
@@ -36,9 +36,9 @@ _ENTRY_BEGINS = (": tensor size=[", ": scalar ", ": fully dynamic ", ": unusual 
 def read_pgo_text(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows of a file, and what of it was lost, in sentences."""
     with path.open("rb") as file:
-        text = file.read(MOST_BYTES + 1)
-    rows = parse_pgo_text(text[:MOST_BYTES].decode("utf-8", errors="replace"))
-    whole = len(text) <= MOST_BYTES and len(rows) < MAX_ROWS
+        text = file.read(MAX_BYTES + 1)
+    rows = parse_pgo_text(text[:MAX_BYTES].decode("utf-8", errors="replace"))
+    whole = len(text) <= MAX_BYTES and len(rows) < MAX_ROWS
     return rows, [] if whole else ["the profile is larger than any; its beginning is read"]
 
 
