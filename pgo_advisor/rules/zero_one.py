@@ -53,6 +53,6 @@ RULE = Rule(
     summary=lambda code, seen: (
         f"A size is 0 or 1 in some calls, which has a graph of its own: {inputs(seen)}"
     ),
-    fix="Nothing, if one more graph is bearable. Else avoid the size (drop_last, pad to 2), or declare the dim "
-    "unbacked: mark_unbacked, or TORCH_COMPILE_UNBACKED_SOURCES (2.8) instead of the other list.",
+    fix="If one extra compile is fine, do nothing. Else avoid the size (drop_last, pad to 2), or declare the dim "
+    "unbacked: mark_unbacked, or TORCH_COMPILE_UNBACKED_SOURCES (PyTorch 2.8 and later) instead of the other list.",
 )
