@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import Box
 
 import pgo_advisor
 
@@ -23,12 +22,10 @@ def run(function, sizes, make=lambda n: torch.ones(n, 4)):
 """
 
 
-def recorded(tmp_path: Path, program: str, *options: str) -> pgo_advisor.Analysis:
-    script = tmp_path / "program.py"
-    script.write_text(COMMON + program)
-    trace = tmp_path / "trace"
-    command = ["-m", "pgo_advisor", "record", "-q", "--calls", "-o", str(trace), *options]
-    subprocess.run([sys.executable, *command, "--", sys.executable, str(script)], check=True)
+def recorded(box: Box, program: str) -> pgo_advisor.Analysis:
+    trace = box.folder / "trace"
+    done = box.run("record", "-q", "--calls", "-o", trace, "--", *box.program(COMMON + program))
+    assert done.returncode == 0, done.stderr
     return pgo_advisor.analyze(trace)
 
 
@@ -44,11 +41,11 @@ def sizes_of(told: dict[str, Any]) -> dict[str, dict[int, int]]:
     return {f"{s['source']} {s['dim']}": dict(s["sizes"]) for s in told["sizes"]}
 
 
-def test_calls_of_static_and_dynamic_graphs(tmp_path: Path) -> None:
+def test_calls_of_static_and_dynamic_graphs(box: Box) -> None:
     """The first graph takes size 3 until the dynamic one is there, which takes all sizes from then on."""
     told = calls_of(
         recorded(
-            tmp_path,
+            box,
             """
 @torch.compile(backend="eager")
 def f(x): return x * 2
@@ -62,11 +59,11 @@ run(f, [3, 3, 3, 5, 6, 3, 6, 6])
     assert told["eager"] == 0
 
 
-def test_calls_after_the_recompile_limit_run_uncompiled(tmp_path: Path) -> None:
+def test_calls_after_the_recompile_limit_run_uncompiled(box: Box) -> None:
     """Eight graphs, for sizes 2 to 9; sizes 10 to 13 run uncompiled, in both rounds."""
     told = calls_of(
         recorded(
-            tmp_path,
+            box,
             """
 @torch.compile(backend="eager", dynamic=False)
 def f(x): return x * 2
@@ -79,10 +76,10 @@ for _ in range(2): run(f, range(2, 14))
     assert told["eager"] == 8
 
 
-def test_all_calls_of_inductor_with_backward_are_counted(tmp_path: Path) -> None:
+def test_all_calls_of_inductor_with_backward_are_counted(box: Box) -> None:
     told = calls_of(
         recorded(
-            tmp_path,
+            box,
             """
 layer = torch.nn.Linear(4, 4)
 @torch.compile(backend="aot_eager")
@@ -96,10 +93,10 @@ for n in [2, 3, 3, 4, 4, 4] * 50: step(torch.ones(n, 4)).backward()
     assert sizes_of(told) == {"L['x'] 0": {2: 50, 3: 100, 4: 150}}
 
 
-def test_threads_lose_no_call(tmp_path: Path) -> None:
+def test_threads_lose_no_call(box: Box) -> None:
     told = calls_of(
         recorded(
-            tmp_path,
+            box,
             """
 import threading
 @torch.compile(backend="eager", dynamic=True)
@@ -118,10 +115,10 @@ threads = [threading.Thread(target=work) for _ in range(4)]
 
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])
-def test_workers_are_counted_once_each(tmp_path: Path, way: str) -> None:
+def test_workers_are_counted_once_each(box: Box, way: str) -> None:
     """Each worker compiles the function itself."""
     analysis = recorded(
-        tmp_path,
+        box,
         f"""
 import multiprocessing
 @torch.compile(backend="eager", dynamic=True)
@@ -136,10 +133,10 @@ if __name__ == "__main__":
     assert sorted(analysis.tables.calls["calls"]) == [20, 30]
 
 
-def test_a_reset_begins_anew(tmp_path: Path) -> None:
+def test_a_reset_begins_anew(box: Box) -> None:
     told = calls_of(
         recorded(
-            tmp_path,
+            box,
             """
 @torch.compile(backend="eager")
 def f(x): return x + 1
@@ -153,7 +150,7 @@ run(f, [2] * 5)
     assert [graph["calls"] for graph in told["graphs"]] == [3, 5]
 
 
-def test_results_and_the_exit_code_are_those_without_it(tmp_path: Path) -> None:
+def test_results_and_the_exit_code_are_those_without_it(box: Box) -> None:
     program = """
 import sys
 model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 4))
@@ -165,25 +162,21 @@ for n in [2, 3, 5, 2, 7]:
 torch.save([p.detach() for p in model.parameters()], sys.argv[1])
 sys.exit(7)
 """
-    script = tmp_path / "program.py"
-    script.write_text(COMMON + program)
-    plain = [sys.executable, str(script), str(tmp_path / "plain")]
-    assert subprocess.run(plain).returncode == 7
-    record = [sys.executable, "-m", "pgo_advisor", "record", "-q", "--calls", "--"]
-    watched = [sys.executable, str(script), str(tmp_path / "watched")]
-    assert subprocess.run([*record, *watched]).returncode == 7
+    plain, watched = box.folder / "plain", box.folder / "watched"
+    assert (
+        subprocess.run([*box.program(COMMON + program), plain], env=box.environment).returncode == 7
+    )
+    done = box.run("record", "-q", "--calls", "--", *box.program(COMMON + program), watched)
+    assert done.returncode == 7
     import torch
 
-    for one, other in zip(
-        torch.load(tmp_path / "plain"), torch.load(tmp_path / "watched"), strict=True
-    ):
+    for one, other in zip(torch.load(plain), torch.load(watched), strict=True):
         assert torch.equal(one, other)
 
 
-def test_no_fault_of_it_reaches_the_program(tmp_path: Path) -> None:
+def test_no_fault_of_it_reaches_the_program(box: Box) -> None:
     """Each function of the observer raises; the program runs as without."""
-    script = tmp_path / "program.py"
-    script.write_text(
+    program = (
         COMMON
         + """
 import pgo_advisor_observer as observer
@@ -200,15 +193,14 @@ run(f, [2, 3, 4])
 print("ran")
 """
     )
-    command = [sys.executable, "-m", "pgo_advisor", "record", "-q", "--calls", "--"]
-    done = subprocess.run([*command, sys.executable, str(script)], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "ran\n")
-    assert "a fault of the observer" not in done.stderr
+    done = box.run("record", "-q", "--calls", "--", *box.program(program))
+    assert (done.returncode, done.stdout) == (0, b"ran\n")
+    assert b"a fault of the observer" not in done.stderr
 
 
-def test_the_json_has_the_calls(tmp_path: Path) -> None:
+def test_the_json_has_the_calls(box: Box) -> None:
     analysis = recorded(
-        tmp_path,
+        box,
         """
 @torch.compile(backend="eager", dynamic=True)
 def f(x): return x + 1
