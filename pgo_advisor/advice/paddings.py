@@ -26,7 +26,7 @@ def paddings(calls: Mapping[int, int]) -> tuple[Padding, ...]:
         if len(rounded) < min(len(sizes), _MAX_GRAPHS):
             options.setdefault(rounded, multiple)
     return tuple(
-        Padding(multiple, chosen, round(_padded(calls, chosen) / needed - 1, 4))
+        Padding(multiple, chosen, round((_padded(calls, chosen) - needed) / needed, 4))
         for chosen, multiple in options.items()
     )
 
