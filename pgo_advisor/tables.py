@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -296,6 +297,15 @@ class Tables:
 
 
 def _frame(table: str, rows: Sequence[Row]) -> pd.DataFrame:
+    return _made(table, rows) if rows else _empty(table).copy()
+
+
+@cache
+def _empty(table: str) -> pd.DataFrame:
+    return _made(table, ())
+
+
+def _made(table: str, rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(  # type: ignore[no-any-return]
         {
             name: _series([row.get(name) for row in rows], column.dtype)

@@ -121,8 +121,12 @@ def _specialize_floats(frame: Frame) -> None:
 
 def rows(frame: pd.DataFrame) -> Iterable[Row]:
     """A table's rows as mappings, missing cells as None."""
+    if frame.empty:
+        return
     names = [str(name) for name in frame.columns]
-    columns = [[None if cell is pd.NA else cell for cell in frame[name].tolist()] for name in names]
+    columns = [
+        [None if cell is pd.NA else cell for cell in column.tolist()] for _, column in frame.items()
+    ]
     for cells in zip(*columns, strict=True):
         yield dict(zip(names, cells, strict=True))
 
