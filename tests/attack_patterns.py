@@ -45,30 +45,33 @@ def used_patterns() -> Iterator[Used]:
         for found in pkgutil.walk_packages(pgo_advisor.__path__, "pgo_advisor.")
         if not found.name.endswith("__main__")
     ]
-    trees = {module: ast.parse(Path(module.__file__ or "").read_text()) for module in modules}
+    trees = {
+        module: [*ast.walk(ast.parse(Path(module.__file__ or "").read_text()))]
+        for module in modules
+    }
     of_all: Methods = {}
     uses: dict[ModuleType, Methods] = {}
-    for module, tree in trees.items():
+    for module, nodes in trees.items():
         own: Methods = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Attribute) and node.attr in _ONCE | _MANY:
                 name = getattr(node.value, "id", getattr(node.value, "attr", ""))
                 own.setdefault(name, set()).add(node.attr)
                 of_all.setdefault(name, set()).add(node.attr)
         uses[module] = own
-    for module, tree in trees.items():
-        yield from _of_module(module, tree, {**of_all, **uses[module]})
+    for module, nodes in trees.items():
+        yield from _of_module(module, nodes, {**of_all, **uses[module]})
 
 
-def _of_module(module: ModuleType, tree: ast.Module, methods: Methods) -> Iterator[Used]:
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+def _of_module(module: ModuleType, nodes: list[ast.AST], methods: Methods) -> Iterator[Used]:
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     names = {
         id(node.value): node.targets[0].id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     called = {id(call.func): call for call in calls}
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)

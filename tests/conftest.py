@@ -26,8 +26,9 @@ Trace = Callable[[str, str], Path]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Marks what runs a program as `torch`, and what another release's recording shows, too, as `slow`.
+    """Marks what runs a program as `torch`, and what many recordings show, too, as `slow`.
 
+    Those are the recordings of another release, and those of programs that testers found (`u01`, …).
     Tests of one recording go to one process, which analyses it once; so do those of the sample repository.
     """
     skip = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
@@ -37,19 +38,23 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
             item.add_marker("torch")
         if item.get_closest_marker("torch"):
             item.add_marker(skip)
-        if _release(item) not in (None, RELEASE) and _without_release(item) in usual:
+        other_release = _release(item) not in (None, RELEASE) and _without_release(item) in usual
+        if other_release or str(_parameters(item).get("name")).startswith("u"):
             item.add_marker("slow")
         if "sample" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("sample"))
-        if "analysis" in item.fixturenames and hasattr(item, "callspec"):
-            params = item.callspec.params
+        if "analysis" in item.fixturenames and (params := _parameters(item)):
             item.add_marker(
                 pytest.mark.xdist_group(f"{params.get('version')} {params.get('name')}")
             )
 
 
+def _parameters(item: pytest.Function) -> dict[str, object]:
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
 def _release(item: pytest.Function) -> object:
-    return item.callspec.params.get("version") if hasattr(item, "callspec") else None
+    return _parameters(item).get("version")
 
 
 def _without_release(item: pytest.Function) -> str:

@@ -218,11 +218,13 @@ HOSTILE: list[Callable[[int], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", HOSTILE, ids=lambda body: str(body(1))[:20])
 def test_time_is_linear(body: Callable[[int], str]) -> None:
     assert is_linear(lambda size: parse_failure(f"0/0: {body(size)}"), 1000)
 
 
+@pytest.mark.slow
 @given(st.text() | st.text(alphabet="'\"[](){}\\ #:,/.=<%0123456789xLG\n"))
 def test_nothing_raises_and_the_text_stays(text: str) -> None:
     assert parse_failure(text).text == text
@@ -257,6 +259,7 @@ def sources(draw: st.DrawFn) -> str:
     return wrapper.replace("{}", name)
 
 
+@pytest.mark.slow
 @given(sources(), sources(), st.integers(0, 9), keys, st.booleans())
 def test_round_trip(name: str, other: str, dim: int, value: object, stripped: bool) -> None:
     def parse(body: str) -> Cause:

@@ -255,6 +255,7 @@ def sarif(checked: Checked, checkout: Checkout) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_sarif_of_every_budget(analysis: Callable[[str, str], Analysis], in_tmp: Path) -> None:
     (in_tmp / "s20_recompile_limit.py").touch()
     read = analysis("2.13.0", "s20_recompile_limit")
@@ -297,6 +298,7 @@ def test_fingerprints_stay_when_lines_move(in_tmp: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_at_most_5000_results_the_most_expensive_ones(in_tmp: Path) -> None:
     many = tuple(violation("max-graphs", seconds=1.0) for _ in range(RESULTS + 1))
     assert len(sarif(Checked(many, (), ()), Checkout())) == 5_000

@@ -54,6 +54,7 @@ def test_the_limit_is_in_the_summary(trace: Trace) -> None:
     assert "Recompiles" in whole
 
 
+@pytest.mark.slow
 def test_all_outputs_at_once(trace: Trace, tmp_path: Path) -> None:
     result = run(
         "analyze",
@@ -165,6 +166,7 @@ def test_a_release_without_the_list(trace: Trace) -> None:
     assert "nothing to declare" not in result.stderr
 
 
+@pytest.mark.slow
 def test_the_shell_reads_env_back(trace: Trace) -> None:
     for name in ("s02_batch_and_seq", "m02_layer_caches", "r01_bert_varlen"):
         log = trace("2.13.0", name)
@@ -195,6 +197,7 @@ def test_explain_knows_every_rule_and_cause() -> None:
     assert run("explain", "nonsense").exit_code == 2
 
 
+@pytest.mark.slow
 def test_the_installed_program_needs_no_torch(trace: Trace) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
@@ -216,6 +219,7 @@ def shell(command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
@@ -263,6 +267,7 @@ def test_sick_streams_and_outputs(
     assert {path.name for path in left} == ({"out.json"} if "out.json" in command else set())
 
 
+@pytest.mark.slow
 def test_a_pipe_that_is_read(trace: Trace, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     log = trace("2.13.0", "s01_batch_dim")
@@ -279,6 +284,7 @@ def test_numbers_that_are_no_limit(trace: Trace, option: str, value: str) -> Non
     assert f"Invalid value for '{option}'" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 def test_what_the_user_may_not_read(trace: Trace, tmp_path: Path) -> None:
     for path in tmp_path, *tmp_path.parents[:-1]:
@@ -306,6 +312,7 @@ def test_what_the_user_may_not_read(trace: Trace, tmp_path: Path) -> None:
 HOSTILE_NAME = "a\u202eb\x1b]0;x\x07\u2028\u200d\U000e0041\x85z"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["source", "list in force"])
 @pytest.mark.parametrize("release", ["2.7", "2.13"])
 def test_nothing_recorded_acts_in_a_terminal(
@@ -334,6 +341,7 @@ def test_nothing_recorded_acts_in_a_terminal(
         assert [c for c in text if c not in "\n\t" and not c.isprintable()] == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early(trace: Trace) -> None:
     command = (
         f"{sys.executable} -m pgo_advisor analyze {trace('2.13.0', 'r01_bert_varlen')} | head -n 1"
@@ -358,6 +366,7 @@ def test_an_output_that_is_an_input_is_refused(trace: Trace, tmp_path: Path) -> 
     assert log.read_bytes() == trace("2.13.0", "s01_batch_dim").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_output_is_written_through_a_link(trace: Trace, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     assert (
@@ -376,11 +385,13 @@ def test_a_device_is_written_to_and_not_replaced(trace: Trace) -> None:
     assert Path("/dev/null").is_char_device()
 
 
+@pytest.mark.slow
 def test_json_on_standard_output(trace: Trace) -> None:
     result = run("analyze", trace("2.13.0", "s01_batch_dim"), "--json", "-")
     jsonschema.validate(json.loads(result.stdout), schema())
 
 
+@pytest.mark.slow
 def test_standard_output_that_is_full(trace: Trace) -> None:
     command = f"{sys.executable} -m pgo_advisor env {trace('2.13.0', 's01_batch_dim')} > /dev/full"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
@@ -408,6 +419,7 @@ def test_the_list_in_force_stays(trace: Trace, tmp_path: Path) -> None:
     assert "stays in the list" in result.stderr
 
 
+@pytest.mark.slow
 def test_standard_input_named_twice_is_read_once(trace: Trace) -> None:
     log = trace("2.13.0", "s01_batch_dim").read_bytes()
     done = subprocess.run(

@@ -231,6 +231,7 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 @pytest.mark.parametrize(
     ("version", "name"), [("2.7.1", "s20_recompile_limit"), ("2.13.0", "s02_batch_and_seq")]
@@ -326,6 +327,7 @@ def test_beside_a_profile(tmp_path: Path) -> None:
     assert listed(both) == {"L['ids']:0", "L['ids']:1", "L['mask']:0", "L['mask']:1"}
 
 
+@pytest.mark.slow
 def test_standard_input_and_pipes() -> None:
     command = [
         sys.executable,

@@ -227,6 +227,7 @@ def test_too_deep_a_directory(trace: Trace, tmp_path: Path) -> None:
         ingest([tmp_path])
 
 
+@pytest.mark.slow
 def test_hostile_names_pass_through_all_outputs(trace: Trace, tmp_path: Path) -> None:
     content = trace("2.13.0", "s01_batch_dim").read_text()
     hostile = (
@@ -282,6 +283,7 @@ def test_a_log_cut_within_a_payload_that_is_not_read(trace: Trace, tmp_path: Pat
     assert f"{log}: the log ends within a line" in ingest([log]).losses
 
 
+@pytest.mark.slow
 def test_a_profile_that_is_refused_is_named(trace: Trace, tmp_path: Path) -> None:
     bad = shutil.copy(Path(__file__).parent / "fixtures" / "attacks" / "c.pkl", tmp_path)
     with pytest.raises(InputError, match=f"^{re.escape(str(bad))}: the pickle repeats"):
@@ -423,6 +425,7 @@ def test_dims_that_a_tensor_lacks(trace: Trace, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_fields_that_disagree(trace: Trace, tmp_path: Path, draw: random.Random) -> None:

@@ -209,6 +209,7 @@ several = st.builds(
 dims = st.none() | st.integers(0, 3)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(several, st.data(), st.sampled_from([None, T28, T212, T213, T215]))
 @example(LAYERS, None, T213)
@@ -288,6 +289,7 @@ entries = st.one_of(
 )
 
 
+@pytest.mark.torch
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(entries, max_size=4), names | st.text(max_size=6), dims)
 def test_matches_as_pytorch_does(listed: list[str], source: str, dim: int | None) -> None:
@@ -354,6 +356,7 @@ def key_entries(keys: Iterable[str]) -> list[SourceDim]:
     return [SourceDim(f"L['d'][{key!r}]", 0) for key in keys]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("half", [0, 1])
 def test_real_pytorch_obeys_the_value(half: int, tmp_path: Path) -> None:
     real_builder()
@@ -375,6 +378,7 @@ def test_real_pytorch_obeys_the_value(half: int, tmp_path: Path) -> None:
     assert {count for name, count in counts.items() if name not in once} == {2}
 
 
+@pytest.mark.torch
 def test_real_pytorch_obeys_the_value_for_an_unknown_release(tmp_path: Path) -> None:
     real_builder()
     wanted = [*key_entries(NASTY_KEYS), SourceDim("L['x']", 0)]

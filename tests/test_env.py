@@ -59,6 +59,7 @@ def read_by(command: list[str], text: str, cwd: Path) -> str:
     return str(eval(done.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fmt", "shell"),
     [("shell", "sh"), ("shell", "bash"), ("shell", "zsh"), ("fish", "fish"), ("slurm", "bash")],
@@ -70,6 +71,7 @@ def test_shells_read_it_back(fmt: str, shell: str, tmp_path: Path) -> None:
         assert read_by([shell], render_env({NAME: value}, fmt), tmp_path) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fmt", "shell"), [("shell", "sh"), ("fish", "fish")])
 def test_shells_read_back_any_text(fmt: str, shell: str) -> None:
     if not shutil.which(shell):
@@ -222,6 +224,7 @@ def test_config_refuses_other_variables() -> None:
         render_env({"HOME": "x"}, "config")
 
 
+@pytest.mark.torch
 def test_pytorch_obeys_the_config() -> None:
     """In the block the value is in force, as the list of what is dynamic, and afterwards not."""
     torch = pytest.importorskip("torch")

@@ -101,6 +101,7 @@ def hostile() -> Iterator[str]:
         serving.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "said"),
     [

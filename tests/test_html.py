@@ -304,6 +304,7 @@ def test_recorded_text_stays_text(analysis: Analyses) -> None:
     assert "x" * 2001 not in text
 
 
+@pytest.mark.slow
 def test_thousands_of_compiles_are_bounded(analysis: Analyses) -> None:
     text = hostile(analysis("2.13.0", "r01_bert_varlen"), 2000).to_html()
     page = Page(text)

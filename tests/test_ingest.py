@@ -120,6 +120,7 @@ def test_a_path_given_twice_counts_once(trace: Trace) -> None:
     assert len(ingest([log, log.parent, log]).tables.compiles) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.7.1", "2.13.0", "2.15.0"])
 def test_parquet_reads_back_identical(trace: Trace, tmp_path: Path, version: str) -> None:
     for name in recorded(version):
@@ -142,6 +143,7 @@ def assert_same(one: Tables, other: Tables) -> None:
 
 
 class TestDamage:
+    @pytest.mark.slow
     def test_a_log_cut_at_any_record_keeps_what_is_complete(
         self, trace: Trace, tmp_path: Path
     ) -> None:
@@ -240,6 +242,7 @@ class TestErrors:
         yield
         tlparse.find_tlparse.cache_clear()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("script", "told"),
         [
@@ -267,6 +270,7 @@ class TestErrors:
             ingest([trace("2.13.0", "s01_batch_dim")], timeout=1)
         assert told in str(error.value)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("ending", ["wait", "exit 1"])
     def test_what_a_tlparse_starts_ends_with_it(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trace: Trace, ending: str
@@ -303,6 +307,7 @@ def test_what_tlparse_wrote_is_kept_on_request(trace: Trace, tmp_path: Path) -> 
     assert (tmp_path / "kept" / "log_0" / "index.html").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_nothing_behind(
     trace: Trace, tmp_path: Path, number: signal.Signals

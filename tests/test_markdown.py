@@ -165,6 +165,7 @@ def test_recorded_text_stays_text(analysis: Analyses) -> None:
     assert r"\u202egnp.exe\u2066" in comment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [100, 3000])
 def test_a_long_comment_keeps_the_advice_and_fits(analysis: Analyses, number: int) -> None:
     recorded = analysis("2.13.0", "r01_bert_varlen")

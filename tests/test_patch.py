@@ -138,6 +138,7 @@ def patch_of(path: Path, **options: Any) -> Patch:
     return patched(analysis_of(path), root=path.parent, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_shape(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.py"
@@ -193,6 +194,7 @@ SOURCES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     SOURCES,
@@ -246,6 +248,7 @@ ENCODED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encode_", ENCODED.values(), ids=ENCODED.keys())
 @pytest.mark.parametrize(
     "name", ["expression_in_loop", "one_line_loop", "import_before_torchs", "tabs"]

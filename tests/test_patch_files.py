@@ -78,6 +78,7 @@ MADE: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE)
 def test_a_trace_names_what_is_no_source(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "m.py"
@@ -106,6 +107,7 @@ def test_a_trace_names_a_path_that_is_none_of_the_users(name: str, tmp_path: Pat
     assert patch.sites[0].reasons[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -131,6 +133,7 @@ def test_a_text_that_is_too_much_for_the_parser(
     assert sorted(os.listdir(tmp_path)) == ["libcst.py", "m.py", "recorded.txt"]
 
 
+@pytest.mark.slow
 def test_one_bad_text_does_not_harm_the_others() -> None:
     bad = "(" * 5000 + ")" * 5000
     reasons = unparsable(["x = 1\n", bad, "y = (\n", bad, "z = 1\n"])
@@ -173,6 +176,7 @@ def test_a_file_that_becomes_a_link_while_it_is_read(
     assert "cannot be read" in reason(path, root)
 
 
+@pytest.mark.slow
 def test_sources_below_a_mapped_directory_are_read_but_not_changed(tmp_path: Path) -> None:
     root, other = tmp_path / "root", tmp_path / "other"
     root.mkdir()
@@ -185,6 +189,7 @@ def test_sources_below_a_mapped_directory_are_read_but_not_changed(tmp_path: Pat
     assert path.read_text() == TEXT
 
 
+@pytest.mark.slow
 def test_a_link_within_the_root_stays_a_link(tmp_path: Path) -> None:
     path = shape(tmp_path)
     link = tmp_path / "link.py"
@@ -234,6 +239,7 @@ def test_a_setting_of_the_repository_runs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [".git/hooks", "sub/.git", ".GIT"])
 def test_a_file_of_git(folder: str, tmp_path: Path) -> None:
     (tmp_path / folder).mkdir(parents=True)
@@ -337,6 +343,7 @@ def test_a_full_disk(named_twice: bool, tmp_path: Path, monkeypatch: pytest.Monk
     assert len(os.listdir(tmp_path)) == 1 + named_twice
 
 
+@pytest.mark.slow
 def test_signals_at_any_moment_leave_whole_files(tmp_path: Path) -> None:
     """A hundred signals, each a little later, to a process that writes all the time."""
     for name in ("a.py", "b.py"):

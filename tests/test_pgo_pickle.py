@@ -326,6 +326,7 @@ class TestMalice:
         state_of = b"}(\x8c\x0c__setstate__N\x8c\x09__class__Nub."
         self.refused(made + state_of)
 
+    @pytest.mark.slow
     def test_endless_things(self) -> None:
         self.refused(b"\x80\x04" + b")" + b"\x85" * 1_000_000 + b"}b.")
         self.refused(b"\x80\x04" + b")" + b"\x85" * 1_000_000 + b"K\x01R.")
@@ -351,11 +352,13 @@ class TestMalice:
         assert len(state((code, inputs))) < 1_100_000
         assert "repeats its parts" in self.refused(state((code, inputs)))
 
+    @pytest.mark.slow
     def test_nine_million_rows_of_250_kb(self) -> None:
         assert "repeats its parts" in self.refused(
             (TESTS / "fixtures" / "attacks" / "c.pkl").read_bytes()
         )
 
+    @pytest.mark.slow
     def test_instructions_without_end(self) -> None:
         self.refused(b"\x80\x04" + b"}" * 15_000_000 + b".")
         self.refused(b"\x80\x04" + b"}0" * 7_000_000 + b"}.")
@@ -435,6 +438,7 @@ class TestDamage:
             ["the file is cut or damaged: it names more artifacts than any has"],
         )
 
+    @pytest.mark.slow
     def test_a_text_larger_than_any(self, tmp_path: Path) -> None:
         line = b"  L['x']: scalar 3\n"
         (tmp_path / "a.txt").write_bytes(b"hash(ab)/a.py:3:f:\n" + line * 60_000)
@@ -447,6 +451,7 @@ class TestDamage:
         with contextlib.suppress(Refused):
             read_code_state(content)
 
+    @pytest.mark.slow
     @given(st.data())
     @settings(max_examples=300)
     def test_a_state_with_other_bytes_in_it(self, data: st.DataObject) -> None:

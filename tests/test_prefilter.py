@@ -49,6 +49,7 @@ def read_filtered(logs: Sequence[Path], directory: Path) -> list[LogRows]:
     return [log_rows(each) for each in read_parts(outputs, prefilter) if each.compiles]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.7.1", "2.13.0", "2.15.0"])
 def test_with_and_without_it_a_log_gives_the_same(
     trace: Trace, tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
@@ -66,6 +67,7 @@ def test_with_and_without_it_a_log_gives_the_same(
     assert cut > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.7.1", "2.13.0", "2.15.0"])
 def test_logs_that_are_read_together_give_what_each_gives_alone(
     trace: Trace, tmp_path: Path, version: str

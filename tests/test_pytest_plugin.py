@@ -35,6 +35,7 @@ def run(
     return pytester
 
 
+@pytest.mark.slow
 def test_what_it_costs_where_it_is_not_used(run: pytest.Pytester) -> None:
     run.makepyfile(
         """

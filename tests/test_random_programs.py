@@ -55,6 +55,7 @@ def test_programs_do_not_depend_on_hashes() -> None:
     assert there[0] == there[1] == "".join(map(generate, range(30)))
 
 
+@pytest.mark.slow
 def test_every_operation_and_statement_is_reached() -> None:
     text = "".join(map(generate, range(800)))
     patterns = [operation.text for operation in UNARY] + [operation.text for operation in BINARY]

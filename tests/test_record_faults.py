@@ -116,6 +116,7 @@ FAILING: dict[str, tuple[object, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [fail, no_room, no_memory])
 @pytest.mark.parametrize("what", FAILING)
 def test_whatever_fails(
@@ -137,6 +138,7 @@ def recorded(script: str, until: str = "99") -> Result:
     return CliRunner().invoke(main, ["record", "--until", until, "sh", "-c", script])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [fail, no_room, no_memory])
 def test_a_program_is_stopped_whatever_fails(
     how: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

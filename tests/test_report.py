@@ -66,6 +66,7 @@ def test_what_leads_back_to_the_tables_is_not_in_the_json() -> None:
     assert data["frames"][0]["call_sites"] == [{"file": "main.py", "line": 3, "code": "f(x)"}]
 
 
+@pytest.mark.slow
 def test_the_schema_takes_it_and_asks_for_every_field() -> None:
     data = as_dict(REPORT)
     jsonschema.validate(data, schema())

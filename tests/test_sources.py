@@ -167,6 +167,7 @@ HUGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE, ids=range(len(HUGE)))
 def test_huge_names_take_no_time(name: str) -> None:
     start = time.process_time()

@@ -79,6 +79,7 @@ def test_a_payload_that_many_records_name_is_read_once(output: Path) -> None:
     assert f"{output}: the payloads of 3000 records are missing" in read.losses
 
 
+@pytest.mark.slow
 def test_files_with_holes_of_gigabytes(output: Path) -> None:
     os.truncate(guards(output), 6 << 30)
     os.truncate(output / "raw.jsonl", 6 << 30)

@@ -72,6 +72,7 @@ def assert_same(one: Ingested, other: Ingested) -> None:
         pd.testing.assert_frame_equal(first, second, obj=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PACKINGS)
 def test_a_packed_log_gives_what_the_log_gives(trace: Trace, tmp_path: Path, name: str) -> None:
     log = trace("2.13.0", "s01_batch_dim")
@@ -146,6 +147,7 @@ class TestHostileArchives:
         (tmp_path / "temporary").mkdir()
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "name",
         ["../evil", "a/../../evil", "/evil", "..\\evil", "C:\\evil", "C:/evil", "a/..", "a\0b"],
@@ -200,6 +202,7 @@ class TestHostileArchives:
         read = ingest([tmp_path / "a.zip"])
         assert any("links and devices" in loss for loss in read.losses)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["log.gz", "log.zst", "log.xz", "log.bz2", "log.zip"])
     def test_a_bomb(self, tmp_path: Path, name: str) -> None:
         packed = tmp_path / name
@@ -255,6 +258,7 @@ class TestHostileArchives:
         with pytest.raises(InputError, match=r"too large|not a zip file"):
             ingest([tmp_path / "a.zip"], limits=Limits(members=100))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["path", "GNU.sparse.map", "size"])
     @pytest.mark.parametrize("value", ["", "x", "-1", "1,x", "1" * 400_000])
     def test_damaged_extended_headers(
