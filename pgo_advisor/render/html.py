@@ -12,18 +12,28 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from markupsafe import Markup
 from msgspec.structs import replace
 
 from pgo_advisor.render import charts, pastes
 from pgo_advisor.render.answer import answer, doubts, severe, sure
-from pgo_advisor.render.compiles import compile_rows, grouped, over_functions, settings
+from pgo_advisor.render.compiles import (
+    CompileGroup,
+    CompileRow,
+    compile_rows,
+    grouped,
+    over_functions,
+    settings,
+)
 from pgo_advisor.render.env import export, unbacked_option
 from pgo_advisor.render.glossary import TERMS
 from pgo_advisor.render.groups import alike, alike_findings, alike_functions, processes, ruled_out
+from pgo_advisor.render.icicle import NARROW, icicle
 from pgo_advisor.render.json import render_json
 from pgo_advisor.render.measured import caution, sentences, table
 from pgo_advisor.render.opportunities import cards
 from pgo_advisor.render.templates import environment, inlined, policy_hash
+from pgo_advisor.render.timeline import MAX_BARS, timelines
 from pgo_advisor.report import Report
 from pgo_advisor.rules import RULES
 from pgo_advisor.tables import Tables
@@ -31,8 +41,14 @@ from pgo_advisor.tables import Tables
 if TYPE_CHECKING:
     from pgo_advisor.patch import Patch
 
+MAX_PAGE = 300_000
+"""Bytes of a page."""
+_TIGHT = (1, 2, 4, 8, 16, 32)
+_LONGEST_PASTE = 40_000
 _MAX_JSON = 45_000
 """Bytes of the report's JSON, compressed."""
+_MAX_ITEMS = 3_000
+"""Of more recompiles, functions, advice and findings the JSON is never that small: it is not tried."""
 
 
 def render_html(
@@ -51,40 +67,55 @@ def render_html(
     from a page in `directory`.
     """
     style, script = inlined("report.css"), inlined("report.js")
-    section = None
+    section = Markup()
     if patch and patch.diff:
         from pgo_advisor.render.patch import html_section
 
         style += inlined("patch.css")
         section = html_section(patch, repo_url)
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            **_answer(report),
-            **_pictures(report, tables),
-            **_record(report, tables),
-            policy=(
-                f"default-src 'none'; style-src '{policy_hash(style)}'; script-src '{policy_hash(script)}'; "
-                "img-src data:; base-uri 'none'; form-action 'none'"
-            ),
-            style=style,
-            script=script,
-            env_pastes=pastes.environment(report),
-            python_pastes=pastes.in_python(report),
-            marks=pastes.marks(report),
-            unmarked=pastes.unmarked(report),
-            library_calls=pastes.library_calls(report),
-            patch_section=section,
-            unbacked=unbacked_option(report),
-            opportunities=cards(report, tables),
-            findings=alike_findings(found for found in report.uncured if found.compiles),
-            risks=alike_findings(found for found in report.findings if not found.compiles),
-            functions=alike_functions(report.frames),
-            ruled_out=list(ruled_out(report)),
-            reports=_links(reports, directory),
+    content = {
+        **_answer(report),
+        **_record(report, tables),
+        "policy": (
+            f"default-src 'none'; style-src '{policy_hash(style)}'; script-src '{policy_hash(script)}'; "
+            "img-src data:; base-uri 'none'; form-action 'none'"
+        ),
+        "style": style,
+        "script": script,
+        "env_pastes": pastes.environment(report),
+        "python_pastes": pastes.in_python(report),
+        "marks": pastes.marks(report),
+        "unmarked": pastes.unmarked(report),
+        "library_calls": pastes.library_calls(report),
+        "patch_section": section,
+        "unbacked": unbacked_option(report),
+        "opportunities": cards(report, tables),
+        "findings": alike_findings(found for found in report.uncured if found.compiles),
+        "risks": alike_findings(found for found in report.findings if not found.compiles),
+        "functions": alike_functions(report.frames),
+        "ruled_out": list(ruled_out(report)),
+        "reports": _links(reports, directory),
+    }
+    return _bounded(content, compile_rows(report, tables))
+
+
+def _bounded(content: dict[str, Any], rows: Sequence[CompileRow]) -> str:
+    """The page with as much of the content as MAX_PAGE has room for; it says how much it leaves out."""
+    groups = grouped(rows)
+    page = ""
+    for tight in _TIGHT:
+        page = (
+            environment(tight)
+            .get_template("report.html.j2")
+            .render(
+                **content,
+                **_pictures(rows, groups, tight),
+                longest_paste=_LONGEST_PASTE if tight < _TIGHT[-2] else _LONGEST_PASTE // tight,
+            )
         )
-    )
+        if len(page.encode()) <= MAX_PAGE:
+            break
+    return page
 
 
 def render_notebook(report: Report) -> str:
@@ -120,12 +151,12 @@ def _answer(report: Report) -> dict[str, Any]:
     }
 
 
-def _pictures(report: Report, tables: Tables) -> dict[str, Any]:
-    rows = compile_rows(report, tables)
-    groups = grouped(rows)
+def _pictures(
+    rows: Sequence[CompileRow], groups: Sequence[CompileGroup], tight: int
+) -> dict[str, Any]:
     return {
-        "timeline": charts.timeline(rows),
-        "icicle": charts.icicle(groups),
+        "timelines": timelines(rows, MAX_BARS // tight),
+        "icicle": icicle(groups, NARROW * tight),
         "legend": charts.legend(rows),
         "compiles": over_functions(groups),
         "all_compiles": len(rows),
@@ -146,7 +177,7 @@ def _record(report: Report, tables: Tables) -> dict[str, Any]:
         "terms": TERMS,
         "rules": RULES,
         "version": metadata.version("pgo-advisor"),
-        "measured_rows": table(measured)[:60] if measured else [],
+        "measured_rows": table(measured) if measured else [],
         "measured_sentences": list(sentences(measured))[1:] if measured else [],
     }
 
@@ -160,10 +191,13 @@ def _date(starts: Sequence[float]) -> str:
 def _download(report: Report) -> tuple[str, bool]:
     """The report's JSON as base64 of gzip, and whether all recompiles are in it: of many the longest."""
     longest = sorted(report.recompiles, key=lambda recompile: -recompile.seconds)
+    others = len(report.frames) + len(report.advice) + len(report.findings)
     for most in (2_000, 100):
         whole = len(longest) <= most
+        if others + min(most, len(longest)) > _MAX_ITEMS:
+            continue
         kept = report if whole else replace(report, recompiles=tuple(longest[:most]))
-        data = gzip.compress(render_json(kept).encode(errors="replace"), mtime=0)
+        data = gzip.compress(render_json(kept).encode(errors="replace"), 6, mtime=0)
         if len(data) <= _MAX_JSON:
             return base64.b64encode(data).decode(), whole
     return "", False

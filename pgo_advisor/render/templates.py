@@ -6,7 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -26,8 +26,11 @@ def template_directory() -> Path:
 
 
 @cache
-def environment() -> Environment:
-    """Recorded text can reach a page only through it, so that none is forgotten."""
+def environment(tight: int = 1) -> Environment:
+    """Recorded text can reach a page only through it, so that none is forgotten.
+
+    `tight` divides how many of what is shown at most (`most(60)` in a template), and how long texts are.
+    """
     env = Environment(
         loader=FileSystemLoader(template_directory()),
         autoescape=True,
@@ -36,9 +39,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     env.filters.update(
-        short=short,
-        short_text=one_line,
-        path=short_path,
+        short=partial(short, tight=tight),
+        short_text=lambda text, most: one_line(text, _shorter(most, tight)),
+        path=partial(short_path, tight=tight),
         visible=visible,
         basename=os.path.basename,
         exactly=_exactly,
@@ -47,7 +50,9 @@ def environment() -> Environment:
         point=point,
         bysize=_by_size,
     )
-    env.globals.update(count=count, sizes=sizes, spent=spent)
+    env.globals.update(
+        count=count, sizes=sizes, spent=spent, most=lambda number: max(1, number // tight)
+    )
     return env
 
 
@@ -75,22 +80,29 @@ def _exactly(text: str) -> Markup:
     return Markup.escape(text.encode(errors="replace").decode())
 
 
-def short(text: str, most: int = 160) -> Markup:
+def _shorter(most: int, tight: int) -> int:
+    return max(min(most, 40), most // tight)
+
+
+def short(text: str, most: int = 160, tight: int = 1) -> Markup:
     """One line of at most about `most` characters; a longer text (to a bound) is shown on hovering."""
+    most = _shorter(most, tight)
     line = one_line(text, most)
     if len(text) <= most:
         return Markup.escape(line)
-    return _titled(line, text)
+    return _titled(line, text, tight)
 
 
-def short_path(file: str, line: int | None = None) -> Markup:
+def short_path(file: str, line: int | None = None, tight: int = 1) -> Markup:
     """`…/utils/generic.py:1112`: the last parts of a path, all of it on hovering."""
     where = file if line is None else f"{file}:{line}"
     parts = where.replace("\\", "/").split("/")
     if len(parts) <= 4 and len(where) <= 100:
         return Markup.escape(one_line(where))
-    return _titled(one_line("…/" + "/".join(parts[-3:]), 100), where)
+    return _titled(one_line("…/" + "/".join(parts[-3:]), _shorter(100, tight)), where, tight)
 
 
-def _titled(line: str, text: str) -> Markup:
-    return Markup('<span title="{}">{}</span>').format(visible(text, _LONGEST_TITLE), line)
+def _titled(line: str, text: str, tight: int) -> Markup:
+    return Markup('<span title="{}">{}</span>').format(
+        visible(text, _shorter(_LONGEST_TITLE, tight)), line
+    )
