@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import pgo_advisor
 from pgo_advisor.advice.paddings import paddings
 from pgo_advisor.ingest.trace.calls import call_rows
+from pgo_advisor.render.charts import histogram
+from pgo_advisor.report.calls import GraphCalls
 
 RECORDING = Path(__file__).parent / "fixtures" / "calls" / "eager_2.15.0.log.gz"
 
@@ -55,6 +57,36 @@ def test_sizes_of_static_graphs_are_those_of_their_compiles(
 def test_the_text_says_it() -> None:
     text = pgo_advisor.analyze(RECORDING).to_text()
     assert "12 calls of 28 ran uncompiled (43%)" in text
+    # 152 ms by 75 µs a call; two calls came
+    assert "as long as 2,034 of its calls: it never pays in this run" in " ".join(text.split())
+
+
+def test_the_page_says_it() -> None:
+    page = pgo_advisor.analyze(RECORDING).to_html()
+    # g 12 of 28, h 5 of 5, k 3 of 4, plain 0 of 1
+    assert '<a href="#calls">20 of 38 calls ran uncompiled (53%)</a>' in page
+    assert "the first: 05:56:50 UTC, called at /home/user/app/calls.py:7" in page
+    section = page.partition('<section id="calls">')[2].partition("</section>")[0]
+    assert section.count("it never pays in this run") == 10
+    assert section.count("<rect ") == 8
+    assert "2 graphs: pad to 5 9. It adds 27 % elements." in section
+
+
+@pytest.mark.parametrize(("calls", "pays"), [(9, False), (10, True), (None, True)])
+def test_a_graph_pays_unless_its_calls_are_short_and_few(calls: int | None, pays: bool) -> None:
+    mean = None if calls is None else 0.01
+    assert GraphCalls("0/0", None, calls or 1, mean, 1.0).never_pays is not pays
+
+
+def test_a_histogram_has_all_calls() -> None:
+    assert [(c.x, c.height, c.low) for c in histogram([(2, 1), (7, 4)])] == [
+        (0, 0.25, 2),
+        (50, 1, 7),
+    ]
+    columns = histogram([(size, 2) for size in range(100, 1100)])
+    assert len(columns) <= 48
+    assert sum(column.calls for column in columns) == 2000
+    assert (columns[0].low, columns[0].high) == (100, 120)
 
 
 @given(st.dictionaries(st.integers(2, 60), st.integers(1, 9), min_size=3, max_size=8))

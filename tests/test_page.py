@@ -12,10 +12,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
+import pgo_advisor
 from pgo_advisor.analysis import Analysis
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LIMIT, RANKS, WELL = "s20_recompile_limit", "m01_two_ranks", "t25_marked_first_call"
+LENGTHS, CALLS = "r01_bert_varlen", Path(__file__).parent / "fixtures/calls/eager_2.15.0.log.gz"
 Open = Callable[..., Page]
 
 pytestmark = [
@@ -46,7 +48,8 @@ def opened(
 
     def make(name: str = LIMIT, width: int = 1280, dark: bool = False) -> Page:
         path = tmp_path / "report.html"
-        path.write_text(analysis("2.13.0", name).to_html(), "utf-8")
+        report = pgo_advisor.analyze(CALLS) if name == "calls" else analysis("2.13.0", name)
+        path.write_text(report.to_html(), "utf-8")
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme="dark" if dark else "light")
@@ -68,7 +71,7 @@ def column(table: Locator, number: int) -> list[str]:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", [LIMIT, RANKS, WELL])
+@pytest.mark.parametrize("name", [LIMIT, RANKS, WELL, LENGTHS, "calls"])
 def test_axe_finds_nothing_and_nothing_is_cut_off(
     opened: Open, name: str, width: int, dark: bool
 ) -> None:

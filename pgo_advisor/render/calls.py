@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 
 from pgo_advisor.dynamo.sources import SourceDim
@@ -16,16 +16,7 @@ _MAX_GRAPHS = 12
 def sentences(told: FunctionCalls) -> Iterator[str]:
     """What the calls of a function show, the worst first; names are as they were recorded."""
     if told.eager:
-        when = place = ""
-        if told.eager_first is not None:
-            when = f"{datetime.fromtimestamp(told.eager_first, timezone.utc):%H:%M:%S} UTC"
-        if told.eager_place:
-            place = f"called at {told.eager_place}"
-        first = ", ".join(filter(None, (when, place)))
-        yield (
-            f"{count(told.eager, 'call')} of {told.calls + told.eager} ran uncompiled "
-            f"({told.eager_share:.0%})" + (f"; the first: {first}" if first else "")
-        )
+        yield uncompiled(told)
     yield from map(_graph, told.graphs[:_MAX_GRAPHS])
     if (left := len(told.graphs) - _MAX_GRAPHS) > 0:
         yield f"and {count(left, 'graph')} more"
@@ -35,16 +26,49 @@ def sentences(told: FunctionCalls) -> Iterator[str]:
             yield f"padding {_name(item)}, with a mask where the code needs one: {options}"
 
 
-def _graph(graph: GraphCalls) -> str:
-    mean = graph.seconds_a_call
-    took = "" if mean is None else f" of {_short(mean)} on average"
+def uncompiled(told: FunctionCalls) -> str:
+    """How many calls of a function ran uncompiled, and when and where the first."""
+    when = place = ""
+    if told.eager_first is not None:
+        when = f"{datetime.fromtimestamp(told.eager_first, timezone.utc):%H:%M:%S} UTC"
+    if told.eager_place:
+        place = f"called at {told.eager_place}"
+    first = ", ".join(filter(None, (when, place)))
     return (
-        f"graph {graph.compile_id}: {count(graph.calls, 'call')}{took}, "
-        f"compiled in {duration(graph.compile_seconds)}"
+        f"{count(told.eager, 'call')} of {told.calls + told.eager} ran uncompiled "
+        f"({told.eager_share:.0%})" + (f"; the first: {first}" if first else "")
     )
 
 
-def _short(seconds: float) -> str:
+def all_uncompiled(calls: Sequence[FunctionCalls]) -> str:
+    """How many calls of all these functions ran uncompiled; empty if none was seen."""
+    eager = sum(told.eager for told in calls)
+    whole = eager + sum(told.calls for told in calls)
+    return (
+        f"{eager} of {count(whole, 'call')} ran uncompiled ({eager / whole:.0%})" if eager else ""
+    )
+
+
+def pays(graph: GraphCalls) -> str:
+    """Whether compiling the graph pays, as far as its calls tell."""
+    if not graph.seconds_a_call:
+        return ""
+    long = f"{graph.compile_seconds / graph.seconds_a_call:,.0f} of its calls"
+    return f"as long as {long}: it never pays in this run" if graph.never_pays else ""
+
+
+def _graph(graph: GraphCalls) -> str:
+    mean = graph.seconds_a_call
+    took = "" if mean is None else f" of {brief(mean)} on average"
+    return (
+        f"graph {graph.compile_id}: {count(graph.calls, 'call')}{took}, "
+        f"compiled in {duration(graph.compile_seconds)}"
+        + (f", {told}" if (told := pays(graph)) else "")
+    )
+
+
+def brief(seconds: float) -> str:
+    """A duration that may be less than a millisecond."""
     return f"{seconds * 1e6:.0f} µs" if seconds < 1e-3 else duration(seconds)
 
 
@@ -61,10 +85,19 @@ def _sizes(item: SizeCalls) -> str:
 
 
 def _paddings(item: SizeCalls) -> str:
-    return "; ".join(_padding(option) for option in item.paddings if option.padding <= 1)
+    return "; ".join(
+        f"{count(len(option.sizes), 'graph')} ({padded_to(option)}) adds {option.padding:.0%}"
+        for option in worthwhile(item)
+    )
 
 
-def _padding(option: Padding) -> str:
-    sizes = " ".join(map(str, option.sizes))
-    how = f"multiples of {option.multiple}" if option.multiple else sizes
-    return f"{count(len(option.sizes), 'graph')} ({how}) adds {option.padding:.0%}"
+def worthwhile(item: SizeCalls) -> list[Padding]:
+    """The options that at most double the elements."""
+    return [option for option in item.paddings if option.padding <= 1]
+
+
+def padded_to(option: Padding) -> str:
+    """The sizes to pad to."""
+    return (
+        f"multiples of {option.multiple}" if option.multiple else " ".join(map(str, option.sizes))
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pgo_advisor.render.compiles import CompileRow
@@ -122,6 +122,34 @@ def sizes(met: Mapping[int | str, int]) -> list[Dot]:
 def _has_room(x: float, last: float, value: int) -> bool:
     room = 3 + 2 * len(str(value))
     return x - last >= room and x + room <= 96
+
+
+class Column(NamedTuple):
+    """A column of a histogram."""
+
+    x: float
+    width: float
+    height: float
+    """Of the highest column's 1."""
+    low: int
+    high: int
+    calls: int
+
+
+def histogram(calls: Sequence[tuple[int, int]], most: int = 48) -> list[Column]:
+    """Sizes, in their order, with their calls: a column for each, or of many for ranges of equal width."""
+    if not calls:
+        return []
+    first, last = calls[0][0], calls[-1][0]
+    step = 1 if len(calls) <= most else -(-(last - first + 1) // most)
+    found: Counter[int] = Counter()
+    for size, number in calls:
+        found[size if step == 1 else first + (size - first) // step * step] += number
+    width, highest = 100 / len(found), max(found.values())
+    return [
+        Column(place * width, width, number / highest, low, low + step - 1, number)
+        for place, (low, number) in enumerate(sorted(found.items()))
+    ]
 
 
 def point(value: Any) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from pgo_advisor.render import charts, pastes
+from pgo_advisor.render import calls, charts, pastes
 from pgo_advisor.render.answer import answer, doubts, severe, sure
 from pgo_advisor.render.compiles import (
     CompileGroup,
@@ -76,6 +76,7 @@ def render_html(
     content = {
         **_answer(report),
         **_record(report, tables),
+        **_calls(report),
         "policy": (
             f"default-src 'none'; style-src '{policy_hash(style)}'; script-src '{policy_hash(script)}'; "
             "img-src data:; base-uri 'none'; form-action 'none'"
@@ -179,6 +180,17 @@ def _record(report: Report, tables: Tables) -> dict[str, Any]:
         "version": metadata.version("pgo-advisor"),
         "measured_rows": table(measured) if measured else [],
         "measured_sentences": list(sentences(measured))[1:] if measured else [],
+    }
+
+
+def _calls(report: Report) -> dict[str, Any]:
+    return {
+        "all_uncompiled": calls.all_uncompiled(report.calls),
+        "uncompiled": calls.uncompiled,
+        "pays": calls.pays,
+        "brief": calls.brief,
+        "worthwhile": calls.worthwhile,
+        "padded_to": calls.padded_to,
     }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from pgo_advisor.render.charts import point, sizes
+from pgo_advisor.render.charts import histogram, point, sizes
 from pgo_advisor.render.text import count, duration, one_line, span, spent, visible
 
 _LONGEST_TITLE = 1000
@@ -51,7 +51,11 @@ def environment(tight: int = 1) -> Environment:
         bysize=_by_size,
     )
     env.globals.update(
-        count=count, sizes=sizes, spent=spent, most=lambda number: max(1, number // tight)
+        count=count,
+        sizes=sizes,
+        histogram=histogram,
+        spent=spent,
+        most=lambda number: max(1, number // tight),
     )
     return env
 

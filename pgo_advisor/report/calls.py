@@ -15,6 +15,15 @@ class GraphCalls(Part, frozen=True):
     """Mean host seconds of the calls that were timed, without guards; what a GPU does is not in it."""
     compile_seconds: float
 
+    @property
+    def never_pays(self) -> bool:
+        """Whether compiling took more than ten times as long as all its calls.
+
+        Then uncompiled calls would have to be eleven times as slow for it to pay in this run.
+        """
+        mean = self.seconds_a_call
+        return bool(mean and self.compile_seconds > 10 * self.calls * mean)
+
 
 class Padding(Part, frozen=True):
     """Sizes to pad an input to, so that as many graphs as there are sizes take all calls."""
