@@ -173,7 +173,7 @@ def test_what_marking_cannot_cure_is_not_sold_as_curable(analysis: Analyses) -> 
         page.all("h3")[0]
         == "A tensor changes its dtype: L['x'] (torch.float32, torch.float64, torch.bfloat16)"
     )
-    assert page.all("ul", "remains")[0].startswith("A tensor changes its dtype: L['x'] ")
+    assert page.all("ul", "remains")[0].startswith("Stays: A tensor changes its dtype: L['x'] ")
     assert "[0/1] 0/0: tensor 'x' dtype mismatch. expected Float, actual Double" in page.all("li")
     assert "When not to" in page.all("h4")
     assert not {"goes", "may go"} & set(page.all("td"))

@@ -82,6 +82,30 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "words"),
+    [
+        (LIMIT, "s20_recompile_limit.py:2", "torch.compile(dynamic=False) is set"),
+        ("s08_module_int_attr", "s08_module_int_attr.py:11", "L['self'].step varies: 2, 3, 4"),
+        (LENGTHS, "r01_bert_varlen.py:8", "If one extra compile is fine, do nothing."),
+        ("u32_llama_growing_cache", "u32_llama_growing_cache.py:20", "vary together: 6, 7"),
+    ],
+)
+def test_the_first_screen_says_why_what_remains_and_what_to_paste(
+    opened: Open, name: str, line: str, words: str
+) -> None:
+    page = opened(name)
+    answer = page.locator("#answer")
+    assert line in answer.inner_text()
+    assert words in answer.inner_text()
+    worse = "Runs uncompiled" if name == LIMIT else "Nothing worse"
+    assert worse in answer.inner_text()
+    for part in (answer, page.locator("#do .paste").first):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800
+
+
 def test_every_copy_button_copies_what_stands_beside_it(opened: Open) -> None:
     page = opened()
     page.evaluate(

@@ -72,22 +72,34 @@ def compile_rows(report: Report, tables: Tables) -> list[CompileRow]:
 
 
 def _row(row: Mapping[str, Any], recompile: Recompile | None, name: str, ranks: str) -> CompileRow:
-    causes = recompile.causes if recompile else ()
-    told = [cause for cause in causes if cause.kind is not CauseKind.recompile_limit][:1]
-    return CompileRow(
+    first = CompileRow(
         compile=row["compile"],
         compile_id=row["compile_id"] or "",
         ranks=ranks,
-        frame=recompile.frame if recompile else name,
-        cause=kind_in_words(causes[0].kind) if causes else FIRST,
-        where=told[0].where if told else "",
-        change=told[0].change if told else "",
-        more=max(0, len(causes) - 1),
+        frame=name,
+        cause=FIRST,
+        where="",
+        change="",
+        more=0,
         start=row["start"],
         seconds=row["seconds"] or 0.0,
         phases=_phases(row),
-        fate=recompile.fate if recompile else None,
+        fate=None,
     )
+    return first if recompile is None else _again(first, recompile)
+
+
+def _again(row: CompileRow, recompile: Recompile) -> CompileRow:
+    row = row._replace(frame=recompile.frame, fate=recompile.fate)
+    if not recompile.causes:
+        return row
+    row = row._replace(
+        cause=kind_in_words(recompile.causes[0].kind), more=len(recompile.causes) - 1
+    )
+    for cause in recompile.causes:
+        if cause.kind is not CauseKind.recompile_limit:
+            return row._replace(where=cause.where, change=cause.change)
+    return row
 
 
 def _phases(row: Mapping[str, Any]) -> tuple[float, ...]:

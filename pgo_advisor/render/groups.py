@@ -171,25 +171,27 @@ class RuledOut(NamedTuple):
 
 def ruled_out(report: Report) -> Iterator[RuledOut]:
     """Inputs whose sizes differed at recompiles and that are not advised, the most expensive first."""
-    advised = {(item.pair, name) for item in report.advice for name in item.frames}
-    frames = {frame.id: frame for frame in report.frames}
+    frames = {frame.id: frame.why for frame in report.frames}
+    findings: dict[str, list[str]] = defaultdict(list)
+    for found in report.findings:
+        for name in found.frames:
+            findings[name].append(found.summary)
     seen: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for what, name, spent in _not_advised(report):
+        seen[what, name].append(spent)
+    for (what, name), seconds in sorted(seen.items(), key=lambda item: -sum(item[1])):
+        source = what.partition(" dim ")[0]
+        told = (summary for summary in findings[name] if source in summary)
+        why = next(told, frames.get(name, ""))
+        yield RuledOut(what, name, len(seconds), sum(seconds), why)
+
+
+def _not_advised(report: Report) -> Iterator[tuple[str, str, float]]:
+    """Each input whose size differed at a recompile, with the function, and the recompile's seconds."""
+    advised = {(item.pair, name) for item in report.advice for name in item.frames}
     for recompile in report.recompiles:
         for cause in recompile.causes:
             pair = SourceDim(cause.source or "", cause.dim)
-            if (
-                cause.kind in SIZE_CAUSES
-                and cause.source
-                and (pair, recompile.frame) not in advised
-            ):
-                seen[cause.where, recompile.frame].append(recompile.seconds)
-    for (what, name), seconds in sorted(seen.items(), key=lambda item: -sum(item[1])):
-        why = next(
-            (
-                found.summary
-                for found in report.findings
-                if name in found.frames and what.partition(" dim ")[0] in found.summary
-            ),
-            frames[name].why if name in frames else "",
-        )
-        yield RuledOut(what, name, len(seconds), sum(seconds), why)
+            known = cause.source and (pair, recompile.frame) not in advised
+            if known and cause.kind in SIZE_CAUSES:
+                yield cause.where, recompile.frame, recompile.seconds

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -149,7 +149,29 @@ def _answer(report: Report) -> dict[str, Any]:
         "sure": sure(report).partition(": ")[2],
         "doubts": doubts(report),
         "caution": caution(report),
+        **_lines(report),
     }
+
+
+class _Line(NamedTuple):
+    file: str
+    line: int
+    code: str | None
+
+
+def _lines(report: Report) -> dict[str, Callable[[Iterable[str]], list[_Line]]]:
+    """Where functions are, by their ids, and where they are called, else where they are."""
+    frames = {frame.id: frame for frame in report.frames}
+
+    def functions(names: Iterable[str]) -> list[_Line]:
+        found = (frames[name] for name in names if name in frames)
+        return [_Line(frame.file, frame.line, None) for frame in found]
+
+    def calls(names: Iterable[str]) -> list[_Line]:
+        sites = (site for name in names if name in frames for site in frames[name].call_sites)
+        return [_Line(site.file, site.line, site.code) for site in sites] or functions(names)
+
+    return {"functions_of": functions, "calls_of": calls}
 
 
 def _pictures(

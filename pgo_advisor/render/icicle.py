@@ -42,13 +42,7 @@ def icicle(groups: Sequence[CompileGroup], narrow: float = NARROW) -> Icicle | N
     whole = sum(group.seconds for group in groups)
     if not whole:
         return None
-    functions: dict[str, list[CompileGroup]] = defaultdict(list)
-    for group in groups:
-        functions[group.first.frame].append(group)
-    ranked = sorted(functions.items(), key=lambda item: -sum(g.seconds for g in item[1]))
-    shown = [(name, name, parts) for name, parts in ranked[:_MAX_FUNCTIONS]]
-    if others := ranked[_MAX_FUNCTIONS:]:
-        shown.append((f"{len(others)} more", "", [g for _, parts in others for g in parts]))
+    shown, more = _functions(groups)
     blocks: list[Block] = []
     at = 0.0
     scale = 100 / whole
@@ -58,7 +52,26 @@ def icicle(groups: Sequence[CompileGroup], narrow: float = NARROW) -> Icicle | N
         blocks.append(Block(0, at, width, "function", label, title, find))
         blocks += _of_function(_causes(parts, narrow / scale), at, scale, find, narrow)
         at += width
-    return Icicle(blocks, _phase_legend(groups), len(others))
+    return Icicle(blocks, _phase_legend(groups), more)
+
+
+def _functions(
+    groups: Sequence[CompileGroup],
+) -> tuple[list[tuple[str, str, list[CompileGroup]]], int]:
+    """Label, filter and groups of each function, the most expensive first; and how many are the last one."""
+    functions: dict[str, list[CompileGroup]] = defaultdict(list)
+    for group in groups:
+        functions[group.first.frame].append(group)
+    ranked = sorted(functions.items(), key=lambda item: -_seconds(item[1]))
+    shown = [(name, name, parts) for name, parts in ranked[:_MAX_FUNCTIONS]]
+    others = ranked[_MAX_FUNCTIONS:]
+    if others:
+        shown.append((f"{len(others)} more", "", [g for _, parts in others for g in parts]))
+    return shown, len(others)
+
+
+def _seconds(groups: Iterable[CompileGroup]) -> float:
+    return sum(group.seconds for group in groups)
 
 
 def _causes(
@@ -68,13 +81,14 @@ def _causes(
     causes: dict[str, list[CompileGroup]] = defaultdict(list)
     for group in parts:
         causes[f"{group.first.cause} {group.first.where}".rstrip()].append(group)
-    small = {cause for cause, members in causes.items() if sum(g.seconds for g in members) < least}
-    for cause, members in causes.items():
-        if cause not in small or len(small) == 1:
-            yield cause, members
-    if len(small) > 1:
-        others = [group for cause, members in causes.items() if cause in small for group in members]
-        yield f"{len(small)} more causes", others
+    by_size = sorted(causes.items(), key=lambda item: -_seconds(item[1]))
+    wide = [cause for cause in by_size if _seconds(cause[1]) >= least]
+    small = by_size[len(wide) :]
+    yield from wide
+    if len(small) == 1:
+        yield from small
+    elif small:
+        yield f"{len(small)} more causes", [group for _, members in small for group in members]
 
 
 def _of_function(

@@ -56,27 +56,33 @@ def _counts(
     """How many compiles met which size, by function, source and dim; None is the dim of an int."""
     names = {(frame.file, frame.line, frame.name): frame.id for frame in report.frames}
     advised = {item.pair for item in report.advice}
+    compiles = {
+        row["compile"]: names.get((row["file"], row["line"], row["name"]), "")
+        for row in rows(tables.compiles)
+    }
     dims: dict[str, list[int | None]] = defaultdict(list)
     for source, dim in advised:
         dims[source].append(dim)
-    compiles = {
-        row["compile"]: names.get((row["file"], row["line"], row["name"]))
-        for row in rows(tables.compiles)
-    }
     counts: dict[tuple[str, str, int | None], Counter[int | str]] = defaultdict(Counter)
     for row in rows(tables.inputs[tables.inputs["source"].isin(list(dims))]):
-        name = compiles.get(row["compile"])
-        for dim in dims[row["source"]] if name else ():
+        for dim in dims[row["source"]]:
             if (value := _value(row, dim)) is not None:
-                counts[name or "", row["source"], dim][value] += 1
+                counts[compiles.get(row["compile"], ""), row["source"], dim][value] += 1
+    for key, value in _at_the_limit(report):
+        if key[1:] in advised:
+            counts[key][value] += 1
+    return counts
+
+
+def _at_the_limit(report: Report) -> Iterator[tuple[tuple[str, str, int | None], int | str]]:
+    """What calls brought that hit the recompile limit; of these no inputs are recorded."""
     for recompile in report.recompiles:
         if recompile.causes[:1] and recompile.causes[0].kind is CauseKind.recompile_limit:
-            for cause in recompile.causes:  # of the call that hit the limit no inputs are recorded
-                if (cause.source, cause.dim) in advised and (cause.actual or "").isdecimal():
-                    met = cause.actual or ""
+            for cause in recompile.causes:
+                met = cause.actual or ""
+                if met.isdecimal():
                     value = met if cause.dim is None else int(met[:18])
-                    counts[recompile.frame, cause.source or "", cause.dim][value] += 1
-    return counts
+                    yield (recompile.frame, cause.source or "", cause.dim), value
 
 
 def _value(row: Mapping[str, object], dim: int | None) -> int | str | None:

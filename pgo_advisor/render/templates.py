@@ -49,6 +49,7 @@ def environment(tight: int = 1) -> Environment:
         span=span,
         point=point,
         bysize=_by_size,
+        opening=opening,
     )
     env.globals.update(
         count=count,
@@ -86,6 +87,16 @@ def _exactly(text: str) -> Markup:
 
 def _shorter(most: int, tight: int) -> int:
     return max(min(most, 40), most // tight)
+
+
+def opening(text: str, most: int = 140) -> str:
+    """The first sentence, and as many more of them as stay within `most` characters."""
+    first, *others = text.split(". ")
+    for other in others:
+        if len(first) + len(other) > most:
+            break
+        first += f". {other}"
+    return first if first.endswith(".") else f"{first}."
 
 
 def short(text: str, most: int = 160, tight: int = 1) -> Markup:

@@ -89,16 +89,8 @@ def _timeline(
     timed.sort(key=lambda spot: spot.start)
     origin = timed[0].start
     end = max(spot.start - origin + spot.seconds for spot in timed) or 1.0
-    lanes = list(_lanes(timed, key))
-    if any(spot.row.fate in (Fate.goes, Fate.may_go) for spot in timed):
-        lanes.append(("with the advice", "", "ghost", list(_shifted(timed, origin))))
-    for gap in _GAPS:
-        drawn = [
-            Lane(label, ranks, css, list(_bars(spots, origin, end, gap)))
-            for label, ranks, css, spots in lanes
-        ]
-        if sum(len(lane.bars) for lane in drawn) <= most:
-            break
+    lanes = [*_lanes(timed, key), *_ghost(timed, origin)]
+    drawn = _drawn(lanes, origin, end, most)
     shown = sum(len(lane.bars) for lane in drawn)
     return Timeline(
         by=by,
@@ -108,6 +100,21 @@ def _timeline(
         summed=shown < sum(len(spots) for *_, spots in lanes),
         left_out=len(rows) - len(timed),
     )
+
+
+def _drawn(
+    lanes: Sequence[tuple[str, str, str, list[_Spot]]], origin: float, end: float, most: int
+) -> list[Lane]:
+    """The lanes with at most so many bars, if the widest gap does."""
+    drawn: list[Lane] = []
+    for gap in _GAPS:
+        drawn = [
+            Lane(label, ranks, css, list(_bars(spots, origin, end, gap)))
+            for label, ranks, css, spots in lanes
+        ]
+        if sum(len(lane.bars) for lane in drawn) <= most:
+            break
+    return drawn
 
 
 def _lanes(
@@ -123,6 +130,12 @@ def _lanes(
     if others := lanes[_MAX_LANES:]:
         together = sorted((spot for _, spots in others for spot in spots), key=lambda s: s.start)
         yield f"{len(others)} more", "", "", together
+
+
+def _ghost(timed: Sequence[_Spot], origin: float) -> Iterator[tuple[str, str, str, list[_Spot]]]:
+    """The lane of what the advice leaves, if something goes or may go."""
+    if any(spot.row.fate in (Fate.goes, Fate.may_go) for spot in timed):
+        yield "with the advice", "", "ghost", list(_shifted(timed, origin))
 
 
 def _shifted(timed: Iterable[_Spot], origin: float) -> Iterator[_Spot]:
