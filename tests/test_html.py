@@ -200,6 +200,9 @@ def test_ranks_have_lanes_a_column_and_rank_seconds(analysis: Analyses) -> None:
     (lead,) = page.all("p", "lead")
     assert "summed over 2 processes (the slowest rank, " in lead
     assert lead.endswith(" Seconds are rank-seconds.")
+    # all that was compiled twice goes
+    assert "Also: Ranks disagree" in page.all("ul", "remains")[0]
+    assert "Only first compiles remain." in page.all("ul", "remains")[0]
     # rank 1 alone met a second size; it is drawn by function and by rank
     assert [a["class"] for a in page.attributes("g")].count("goes ") == 2
     assert "Rank" in page.all("th")
