@@ -326,6 +326,23 @@ def test_thousands_of_compiles_are_bounded(analysis: Analyses) -> None:
     assert len(text.encode()) <= 300_000
 
 
+def test_300_functions_with_long_names_are_bounded(
+    analysis: Analyses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"module_{index}_{'very_long_name_' * 20}" for index in range(300)]
+    monkeypatch.setattr("hostile.TEXTS", names)
+    text = hostile(analysis("2.13.0", "r01_bert_varlen"), 300).to_html()
+    assert len(text.encode()) <= 300_000
+    assert "more are in the JSON" in text
+
+
+def test_a_list_too_long_for_the_page_is_named_with_the_command(analysis: Analyses) -> None:
+    recorded = analysis("2.13.0", "s12_dtype")
+    text = replace(recorded, dynamic_sources=f"L['{'x' * 500_000}']:0").to_html()
+    assert len(text.encode()) <= 300_000
+    assert "characters are too long for this page: <code>pgo-advisor env</code> prints it." in text
+
+
 def test_what_is_copied_is_exact_where_what_is_shown_is_not(analysis: Analyses) -> None:
     recorded = analysis("2.13.0", "s12_dtype")
     name = "L['\u202ex']"

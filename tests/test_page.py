@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,6 +105,12 @@ def test_the_first_screen_says_why_what_remains_and_what_to_paste(
         box = part.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 800
+
+
+@pytest.mark.parametrize("name", [LIMIT, RANKS, LENGTHS, "calls"])
+def test_it_prints_on_four_pages(opened: Open, name: str) -> None:
+    printed = opened(name).pdf(format="A4")
+    assert 1 <= len(re.findall(rb"/Type /Page\b", printed)) <= 4
 
 
 def test_every_copy_button_copies_what_stands_beside_it(opened: Open) -> None:
