@@ -33,16 +33,29 @@ def unbacked_option(
     if release is not None and not release.has(Capability.UNBACKED_SOURCES):
         return Unbacked()
     pairs = dict.fromkeys(pair for group in groups for pair in _small(group))
-    beside = [pair for pair in plan.pairs if pair not in pairs]
-    declared = Declaration.of(beside, by_dim=plan.declaration.by_dim, unbacked=pairs)
-    saves = sum(
-        plan.predictions[key].compiles.low - predictor.predict(declared).compiles.low
-        for key, predictor in plan.predictors.items()
-        if any(map(predictor.observed.concerns, pairs))
+    concerned = [
+        key for key, found in plan.predictors.items() if any(map(found.observed.concerns, pairs))
+    ]
+    # what varied only where a size was 0 or 1 is not in the list: that call compiled anyway
+    hidden = (pair for key in concerned for pair in plan.candidates[key])
+    listed = [pair for pair in plan.pairs if pair not in pairs]
+    options = [listed, list(dict.fromkeys(p for p in (*listed, *hidden) if p not in pairs))]
+    saves, beside = max(
+        ((_saved(plan, pairs, option), option) for option in options), key=lambda one: one[0]
     )
     if saves <= 0:
         return Unbacked()
     return Unbacked(encode(pairs, release).value, encode(beside, release).value, saves)
+
+
+def _saved(plan: Plan, pairs: Iterable[SourceDim], beside: Iterable[SourceDim]) -> int:
+    """Compiles that the option saves beyond the plan."""
+    declared = Declaration.of(beside, by_dim=plan.declaration.by_dim, unbacked=pairs)
+    return sum(
+        plan.predictions[key].compiles.low - predictor.predict(declared).compiles.low
+        for key, predictor in plan.predictors.items()
+        if any(map(predictor.observed.concerns, declared.dims))
+    )
 
 
 def _small(group: CodeObject) -> list[SourceDim]:

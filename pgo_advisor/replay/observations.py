@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import permutations
 
+from pgo_advisor.dynamo.causes import CauseKind
 from pgo_advisor.dynamo.sources import SourceDim, base_of, declarable, is_of_base, view_of
 from pgo_advisor.replay.automatic_dynamic import AutomaticDynamic
 from pgo_advisor.replay.compiles import Compile, stays_constant
@@ -54,6 +55,8 @@ class Observations:
         found: dict[SourceDim, set[Value]] = {}
         late = (call for call in self.frame.compiles if call.outcome == "limit")
         for refusal in (refusal for call in late for refusal in call.refusals):
+            if refusal.cause is CauseKind.tensor_stride:
+                continue
             if refusal.pair in self._constant and (value := refusal.met) is not None:
                 found.setdefault(refusal.pair, set()).add(value)
         return found

@@ -100,7 +100,8 @@ def choose(frames: Sequence[Frame], *, by_dim: bool) -> Plan:
         prediction = predictor.predict(Declaration.of(candidates[key]))
         if prediction.compiles.low < len(predictor.observed.frame.compiles):
             wanted.update(dict.fromkeys(candidates[key]))
-    pairs = _prune(list(wanted), list(predictors.values()))
+    everywhere = list(predictors.values())
+    pairs = _with_companions(_prune(list(wanted), everywhere), list(wanted), everywhere)
     declaration = Declaration.of(pairs, by_dim=by_dim)
     predictions = {key: predictor.predict(declaration) for key, predictor in predictors.items()}
     return Plan(declaration, tuple(pairs), predictors, predictions, candidates)
@@ -160,11 +161,8 @@ def _duck_shaped(observed: Observations) -> set[SourceDim | None]:
 
 def _varies_at_equal_rank(pair: SourceDim, compiles: Sequence[Compile]) -> bool:
     if pair.dim is None:
-        return all(
-            call.scalars[pair.source].kind == "int"
-            for call in compiles
-            if pair.source in call.scalars
-        )
+        numbers = {call.scalars[pair.source] for call in compiles if pair.source in call.scalars}
+        return sum(number.kind == "int" for number in numbers) > 1
     sizes: dict[int, set[int | str]] = defaultdict(set)
     for call in compiles:
         if (value := call.value(pair)) is not None:
@@ -199,6 +197,38 @@ def _without_needless(
         if not _needed([pair], kept, predictors):
             kept = kept.without([pair])
     return kept
+
+
+def _with_companions(
+    pairs: list[SourceDim], wanted: Sequence[SourceDim], predictors: Sequence[Predictor]
+) -> list[SourceDim]:
+    """The pairs, and what varied beside them in a tensor of theirs, if nothing argues against it.
+
+    Which of a tensor's dims a recording needs is chance: another order of its sizes needs another one.
+    """
+    kept = Declaration.of(pairs)
+    tensors = {pair.source for pair in pairs if pair.dim is not None and not pair.is_base}
+    for pair in wanted:
+        if pair not in kept and pair.source in tensors and pair.dim is not None:
+            more = kept.beside([pair])
+            if all(_is_free_in(p, pair, kept, more) for p in predictors):
+                kept = more
+    return [pair for pair in wanted if pair in kept]
+
+
+def _is_free_in(
+    predictor: Predictor, pair: SourceDim, kept: Declaration, more: Declaration
+) -> bool:
+    """Whether declaring the pair, too, costs nothing and leaves as little in doubt."""
+    observed = predictor.observed
+    if pair not in observed.named:
+        return True
+    if pair not in observed.varying:
+        return False
+    before, after = predictor.predict(kept).compiles, predictor.predict(more).compiles
+    return after.low <= before.low and (
+        before.high is None or (after.high is not None and after.high <= before.high)
+    )
 
 
 def _needed(pairs: Sequence[SourceDim], kept: Declaration, predictors: Sequence[Predictor]) -> bool:
