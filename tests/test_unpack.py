@@ -166,6 +166,17 @@ class TestHostileArchives:
         assert any("leads out" in loss for loss in read.losses) or "\0" in name
         assert set(tmp_path.rglob("*")) == before
 
+    @pytest.mark.parametrize("pack", [tar, zipped])
+    def test_a_name_of_thousands_of_directories(
+        self, trace: Trace, tmp_path: Path, pack: Callable[..., bytes]
+    ) -> None:
+        log = trace("2.13.0", "s01_batch_dim").read_bytes()
+        packed = tmp_path / "a"
+        packed.write_bytes(pack(**{"a/" * 5000 + "b": b"deep", "log": log}))
+        read = ingest([packed])
+        assert len(read.tables.compiles) == 2
+        assert any("more than 100 directories" in loss for loss in read.losses)
+
     @pytest.mark.parametrize(
         ("kind", "target"),
         [

@@ -142,6 +142,9 @@ class _Meter:
         )
 
 
+_MAX_DEPTH = 100
+
+
 def _write(name: str, content: Iterator[bytes] | str, target: Path) -> str | None:
     """Writes one member; why it was left out, if it was. Raises OSError for a disk that is full."""
     if isinstance(content, str):
@@ -149,6 +152,8 @@ def _write(name: str, content: Iterator[bytes] | str, target: Path) -> str | Non
     place = _place(name)
     if place is None:
         return "the name leads out of the archive, or is none"
+    if place.count("/") >= _MAX_DEPTH:
+        return f"it lies in more than {_MAX_DEPTH} directories"
     path = os.path.join(target, place)
     try:
         try:
