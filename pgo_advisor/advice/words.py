@@ -69,8 +69,8 @@ class Cost(Code):
     """Why a declaration may cost something."""
 
     unseen = (
-        "no recorded compile needs it; without it, calls that are not recorded since they "
-        "compiled nothing could compile: the recorded graphs took any size of it"
+        "no recorded compile needs it; without it, a call with another size could compile: it varied "
+        "beside a size that is needed, or the recorded graphs took any size of it"
     )
     at_limit = (
         "no recorded compile needs it; a call had another size when the recompile limit was hit, "
