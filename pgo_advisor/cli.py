@@ -11,10 +11,12 @@ from importlib import metadata
 from typing import Any
 
 import click
+import cloup
 
 from pgo_advisor.commands.analyze import analyze
 from pgo_advisor.commands.check import check
-from pgo_advisor.commands.common import EPILOG, remark
+from pgo_advisor.commands.common import remark
+from pgo_advisor.commands.completion import completion
 from pgo_advisor.commands.diff import diff
 from pgo_advisor.commands.env import env
 from pgo_advisor.commands.explain import explain
@@ -24,13 +26,28 @@ from pgo_advisor.commands.snippet import snippet
 from pgo_advisor.commands.verify import verify
 from pgo_advisor.errors import PgoAdvisorError
 
+_EPILOG = (
+    "Exit codes: 0 done, also if there is nothing to advise; 1, of check, something is too much; 2 wrong "
+    "usage, or an output that exists or cannot be written; 3 an input that does not exist or cannot be "
+    "analysed; 4 tlparse is missing, too old, or fails; 5, of verify, the advice did not hold; 130 "
+    "interrupted. record and verify else exit as the program does."
+)
 
-class _Commands(click.Group):
+
+class _Commands(cloup.Group):
     """Turns what pgo-advisor knows to go wrong into one sentence and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         _open_streams()
         return super().main(*args, **kwargs)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command; `analyze` where a path stands in its place."""
+        if args[0] not in self.commands and _is_path(args[0]):
+            args = ["analyze", *args]
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -52,6 +69,10 @@ class _Commands(click.Group):
                 where = "standard output" if error.errno in _OF_WRITING else "the working directory"
             remark(f"{where} cannot be used: {error.strerror}")
             ctx.exit(2)
+
+
+def _is_path(text: str) -> bool:
+    return text == "-" or not {"/", os.sep, "."}.isdisjoint(text) or os.path.lexists(text)
 
 
 _OF_WRITING = {errno.EBADF, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EDQUOT}
@@ -85,7 +106,9 @@ def _tell_versions(ctx: click.Context, param: click.Parameter, wanted: bool) -> 
         ctx.exit()
 
 
-@click.group(cls=_Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@cloup.group(
+    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option(
     "-V",
     "--version",
@@ -98,11 +121,15 @@ def _tell_versions(ctx: click.Context, param: click.Parameter, wanted: bool) -> 
 def main() -> None:
     """Says which inputs of a torch.compile program to mark dynamic, how, and what it saves.
 
+    pgo-advisor PATH is short for pgo-advisor analyze PATH.
+
     PATH is what a run left behind: a TORCH_TRACE directory or a log in it, a directory that tlparse
     wrote, a PGO profile, or what TORCH_LOGS printed; also compressed, in an archive, or a URL; - is standard
     input. Several paths, as of several ranks, are analysed together as one job.
     """
 
 
-for command in (analyze, record, verify, check, diff, env, snippet, patch, explain):
-    main.add_command(command)
+main.section("A recording", analyze, env, snippet, patch)
+main.section("A program", record, verify)
+main.section("A team", check, diff)
+main.section("Help", explain, completion)

@@ -443,3 +443,64 @@ def test_another_release_than_the_recorded_one_is_told(trace: Trace) -> None:
     differs = "The trace is of PyTorch 2.13.0, the advice is for"
     assert differs not in run("env", log, "--torch-version", "2.13").stderr
     assert differs in run("env", log, "--torch-version", "2.1").stderr
+
+
+def test_a_path_alone_is_analysed(trace: Trace) -> None:
+    log = trace("2.13.0", "s01_batch_dim")
+    assert run(log).stdout == run("analyze", log).stdout
+    assert "does not exist" in run("nothing.log").stderr
+    assert "No such command 'analize'. Did you mean 'analyze'?" in run("analize", log).stderr
+
+
+def test_the_ending_says_the_format(trace: Trace, tmp_path: Path) -> None:
+    files = {
+        "a.html": "<!doctype html>",
+        "a.md": "<!-- pgo-advisor",
+        "a.json": "{",
+        "a.txt": "\nfunctions",
+    }
+    options = [word for name in files for word in ("-o", tmp_path / name)]
+    done = run("analyze", trace("2.13.0", "s01_batch_dim"), *options)
+    assert done.stderr.splitlines() == [f"pgo-advisor: wrote {tmp_path / name}" for name in files]
+    for name, start in files.items():
+        assert (tmp_path / name).read_text().lower().startswith(start)
+    refused = run("analyze", trace("2.13.0", "s01_batch_dim"), "-o", tmp_path / "a.pdf")
+    assert refused.exit_code == 2
+    assert "a.pdf: the name must end with one of .html" in refused.stderr
+
+
+@pytest.mark.slow
+def test_the_page_is_shown(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: not shown.append(url))  # type: ignore[func-returns-value]
+    log = trace("2.13.0", "s01_batch_dim")
+    assert run("analyze", log, "-o", tmp_path / "a b.html", "--open").exit_code == 0
+    assert shown == [(tmp_path / "a b.html").as_uri()]
+    refused = run("analyze", log, "--open")
+    assert refused.exit_code == 2
+    assert "add -o report.html" in refused.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    assert "_PGO_ADVISOR_COMPLETE" in run("completion", shell).stdout
+
+
+@pytest.mark.slow
+def test_bash_completes_commands() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pgo_advisor"],
+        env={
+            **os.environ,
+            "_PGO_ADVISOR_COMPLETE": "bash_complete",
+            "COMP_WORDS": "pgo-advisor ver",
+            "COMP_CWORD": "1",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "plain,verify\n"
+
+
+def test_help_is_whole_at_80_columns() -> None:
+    assert "..." not in run("--help").stdout.replace("ARGS]...", "")

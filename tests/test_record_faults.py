@@ -19,7 +19,7 @@ from programs import Box, until_line
 import pgo_advisor.analysis
 from pgo_advisor.cli import main
 from pgo_advisor.commands import record as command
-from pgo_advisor.commands.common import Reports
+from pgo_advisor.commands.outputs import Reports
 from pgo_advisor.run import record as recording
 from pgo_advisor.run import watch
 from pgo_advisor.run.watch import TraceLogs, Watch

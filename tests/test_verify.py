@@ -61,7 +61,8 @@ def test_advice_that_holds(box: Box) -> None:
     assert done.returncode == 7
     assert done.stdout.startswith(b"2 compiles \xe2\x86\x92 1, ")
     assert b"mine" not in done.stdout
-    assert done.stderr == b"mine typed\n" * 4
+    said = f"pgo-advisor: wrote {box.folder / 'a.json'}\n".encode()
+    assert done.stderr == b"mine typed\n" * 4 + said
     measured = json.loads((box.folder / "a.json").read_text())["measured"]
     assert measured["outcome"] == "held"
     assert measured["before"]["compiles"] == [2, 2]

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import cloup
 
 from pgo_advisor.commands.common import (
+    MAP_OPTION,
     end_on_signals,
     input_options,
     paths_argument,
     remark,
     run_analysis,
-    source_maps,
 )
 from pgo_advisor.files import temporary_directory
 
@@ -34,7 +35,7 @@ _EPILOG = (
 _FORMATS = ("text", "github", "sarif", "junit")
 
 
-class _PathsOrProgram(click.Command):
+class _PathsOrProgram(cloup.Command):
     """Takes what follows `--` as a program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -75,61 +76,67 @@ def _outputs(
     return found
 
 
-@click.command(cls=_PathsOrProgram, epilog=_EPILOG)
+@cloup.command(cls=_PathsOrProgram, epilog=_EPILOG)
+@cloup.option_group(
+    "Budgets",
+    cloup.option(
+        "--max-recompiles",
+        multiple=True,
+        callback=_numbers,
+        metavar="[CAUSE=]N",
+        help="Most recompiles in all, or for a cause: shape, value, limit, other, tensor-size, …",
+    ),
+    cloup.option(
+        "--max-graphs",
+        multiple=True,
+        callback=_numbers,
+        metavar="PATTERN=N",
+        help="Most graphs of each function that is called so, as 'Attention.forward=3'.",
+    ),
+    cloup.option("--max-compile-seconds", type=click.FloatRange(min=0), metavar="SECONDS"),
+    cloup.option("--no-limit-hit", is_flag=True, help="No function may hit the recompile limit."),
+    cloup.option(
+        "--no-eager-fallback",
+        is_flag=True,
+        help="Nor may a compile fail: what the record shows of functions that run eagerly.",
+    ),
+    cloup.option(
+        "--expected-static",
+        multiple=True,
+        metavar="PATTERN",
+        help="Functions or inputs that get a graph for each size on purpose.",
+    ),
+    cloup.option(
+        "--select",
+        multiple=True,
+        metavar="CODE",
+        help="Rules that may find nothing: PGO101, PGO1, ALL; see pgo-advisor explain.",
+    ),
+    cloup.option(
+        "--ignore",
+        multiple=True,
+        metavar="CODE|PATTERN",
+        help="Rules, or functions, that are not looked at.",
+    ),
+)
+@cloup.option_group(
+    "Baseline and output",
+    cloup.option(
+        "--baseline", metavar="FILE", help="Only recompiles that it does not have are too many."
+    ),
+    cloup.option("--update-baseline", is_flag=True, help="Write the recompiles of now into it."),
+    cloup.option(
+        "--format",
+        "formats",
+        multiple=True,
+        callback=_outputs,
+        metavar="FORMAT[=FILE]",
+        help="text (default), github, sarif or junit; repeat it with files for several.",
+    ),
+    MAP_OPTION,
+)
 @paths_argument(required=False)  # a program can take their place
 @input_options
-@click.option(
-    "--max-recompiles",
-    multiple=True,
-    callback=_numbers,
-    metavar="[CAUSE=]N",
-    help="Most recompiles in all, or for a cause: shape, value, limit, other, tensor-size, …",
-)
-@click.option(
-    "--max-graphs",
-    multiple=True,
-    callback=_numbers,
-    metavar="PATTERN=N",
-    help="Most graphs of each function that is called so, as 'Attention.forward=3'.",
-)
-@click.option("--max-compile-seconds", type=click.FloatRange(min=0), metavar="SECONDS")
-@click.option("--no-limit-hit", is_flag=True, help="No function may hit the recompile limit.")
-@click.option(
-    "--no-eager-fallback",
-    is_flag=True,
-    help="Nor may a compile fail: what the record shows of functions that run eagerly.",
-)
-@click.option(
-    "--expected-static",
-    multiple=True,
-    metavar="PATTERN",
-    help="Functions or inputs that get a graph for each size on purpose.",
-)
-@click.option(
-    "--select",
-    multiple=True,
-    metavar="CODE",
-    help="Rules that may find nothing: PGO101, PGO1, ALL; see pgo-advisor explain.",
-)
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="CODE|PATTERN",
-    help="Rules, or functions, that are not looked at.",
-)
-@click.option(
-    "--baseline", metavar="FILE", help="Only recompiles that it does not have are too many."
-)
-@click.option("--update-baseline", is_flag=True, help="Write the recompiles of now into it.")
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    callback=_outputs,
-    metavar="FORMAT[=FILE]",
-    help="text (default), github, sarif or junit; repeat it with files for several.",
-)
-@source_maps
 def check(
     paths: tuple[str, ...],
     torch_version: str | None,

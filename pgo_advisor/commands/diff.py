@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import cloup
 
-from pgo_advisor.commands.common import EPILOG, end_on_signals, source_maps, tlparse_timeout
+from pgo_advisor.commands.common import EPILOG, MAP_OPTION, TLPARSE_OPTION, end_on_signals
+from pgo_advisor.commands.outputs import Reports, outputs
 
 if TYPE_CHECKING:
     from pgo_advisor.patch import PathMap
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
-
-@click.command(epilog=EPILOG)
+@cloup.command(epilog=EPILOG)
+@outputs
+@cloup.option_group(
+    "More outputs",
+    cloup.option(
+        "--summary",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Append the comment, without its limit, to a file.",
+    ),
+)
+@cloup.option_group("Inputs", MAP_OPTION, TLPARSE_OPTION)
 @click.argument("before", type=click.UNPROCESSED)
 @click.argument("after", type=click.UNPROCESSED)
-@click.option("--html", type=_FILE, help="Write it as one HTML file.")
-@click.option("--markdown", type=_FILE, help="Write it as a pull-request comment.")
-@click.option(
-    "--summary", type=_FILE, help="Append the same, without a comment's limit, to a file."
-)
-@click.option("--json", "json_", type=_FILE, help="Write it as JSON.")
-@click.option("-f", "--force", is_flag=True, help="Replace output files that exist.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
-@source_maps
-@tlparse_timeout
 def diff(
     before: str,
     after: str,
-    html: Path | None,
-    markdown: Path | None,
     summary: Path | None,
-    json_: Path | None,
-    force: bool,
-    quiet: bool,
     maps: tuple[PathMap, ...],
     timeout: float,
 ) -> None:
-    """Say what differs between two runs: of two commits, or of two PyTorch releases.
+    """Say what differs between two runs, commits or PyTorch releases.
 
     BEFORE and AFTER are each what analyze takes as PATH. Which recompiles came, went, or have another cause;
     the guards and lines behind them; advice that is new or no longer needed. Two runs of one program differ
@@ -49,28 +43,25 @@ def diff(
     """
     from pgo_advisor.analysis import analyze
     from pgo_advisor.compare.places import Checkout
-    from pgo_advisor.diff.changes import Difference, difference
+    from pgo_advisor.diff.changes import difference
     from pgo_advisor.diff.html import render_html
     from pgo_advisor.diff.markdown import SUMMARY_LIMIT, render_markdown
     from pgo_advisor.diff.text import render_text
-    from pgo_advisor.files import check_writable, write_text
     from pgo_advisor.render.json import render_json
 
     end_on_signals()
-    renderings: tuple[tuple[Path | None, Callable[[Difference], str]], ...] = (
-        (html, render_html),
-        (markdown, render_markdown),
-        (json_, render_json),
-    )
-    outputs = [(file, render) for file, render in renderings if file is not None]
-    for file, _ in outputs:
-        check_writable(file, force=force)
+    reports = Reports((before, after))
     old, new = (analyze(path, timeout=timeout) for path in (before, after))
     told = difference(old, new, Checkout(maps=maps))
-    for file, render in outputs:
-        write_text(file, render(told), force=force)
+    reports.write_each(
+        {
+            "html": lambda: render_html(told),
+            "markdown": lambda: render_markdown(told),
+            "json": lambda: render_json(told),
+            "text": lambda: render_text(told),
+        },
+        lambda color: render_text(told),
+    )
     if summary:
         with summary.open("a", encoding="utf-8", errors="replace") as file_:
             file_.write(render_markdown(told, SUMMARY_LIMIT))
-    if not quiet:
-        click.echo(render_text(told), nl=False)

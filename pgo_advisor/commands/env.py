@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import cloup
 
 from pgo_advisor.commands.common import EPILOG, inputs, remark, remark_on, run_analysis
 from pgo_advisor.dynamo.source_list import MAX_VALUE_BYTES
@@ -10,18 +11,21 @@ from pgo_advisor.errors import OutputError
 from pgo_advisor.render.env import FORMATS
 
 
-@click.command(epilog=EPILOG)
-@inputs
-@click.option(
-    "--format",
-    "fmt",
-    type=click.Choice(FORMATS),
-    default="shell",
-    show_default=True,
-    help="Where it is to be pasted; value: the bare list.",
+@cloup.command(epilog=EPILOG)
+@cloup.option_group(
+    "Output",
+    cloup.option(
+        "--format",
+        "fmt",
+        type=click.Choice(FORMATS),
+        default="shell",
+        show_default=True,
+        help="Where it is to be pasted; value: the bare list.",
+    ),
 )
+@inputs
 def env(paths: tuple[str, ...], torch_version: str | None, timeout: float, fmt: str) -> None:
-    """Print the environment variable TORCH_COMPILE_DYNAMIC_SOURCES, safe to eval.
+    """Print the variable TORCH_COMPILE_DYNAMIC_SOURCES, safe to eval.
 
     Nothing is printed on standard output if nothing is to be declared.
     """

@@ -8,7 +8,10 @@ import click
 @click.command()
 @click.argument("rule", required=False)
 def explain(rule: str | None) -> None:
-    """Explain a rule, by its code or name, or a cause of recompiles; without RULE, list them."""
+    """Explain a rule or a cause of recompiles; without RULE, list them.
+
+    RULE is a code, as PGO101, or a name.
+    """
     from pgo_advisor.render.explain import explain_all, explain_one
 
     if rule is None:

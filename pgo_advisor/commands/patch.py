@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import cloup
 
 from pgo_advisor.commands.common import (
     EPILOG,
+    MAP_OPTION,
+    ROOT_OPTION,
     inputs,
     remark_on,
-    root_option,
     run_analysis,
-    source_maps,
 )
 
 if TYPE_CHECKING:
@@ -30,20 +31,23 @@ def _bounds(context: click.Context, option: click.Parameter, value: str) -> Any:
     return int(match[1]), int(match[2])
 
 
-@click.command(epilog=EPILOG)
-@inputs
-@click.option("--write", is_flag=True, help="Change the files instead of printing a diff.")
-@click.option(
-    "--bounds",
-    callback=_bounds,
-    default="none",
-    show_default=True,
-    metavar="none|observed|LO:HI",
-    help="Give mark_dynamic min= and max=; a size outside of them then ends the program.",
+@cloup.command(epilog=EPILOG)
+@cloup.option_group(
+    "Marks",
+    cloup.option("--write", is_flag=True, help="Change the files instead of printing a diff."),
+    cloup.option(
+        "--bounds",
+        callback=_bounds,
+        default="none",
+        show_default=True,
+        metavar="none|observed|LO:HI",
+        help="Give mark_dynamic min= and max=; a size outside of them then ends the program.",
+    ),
+    MAP_OPTION,
+    ROOT_OPTION,
+    cloup.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes."),
 )
-@source_maps
-@root_option
-@click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes.")
+@inputs
 def patch(
     paths: tuple[str, ...],
     torch_version: str | None,
@@ -54,7 +58,7 @@ def patch(
     root: Path | None,
     allow_dirty: bool,
 ) -> None:
-    """Put the marks before the calls: print a diff for git apply, or change the files.
+    """Mark the inputs in the source: a diff for git apply, or --write.
 
     What was done at each call site, and why not, is said on standard error.
     """

@@ -11,22 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import cloup
 
 from pgo_advisor.commands.common import (
     POSITIVE,
-    Reports,
+    TLPARSE_OPTION,
     end_on_signals,
-    outputs,
     program,
     remark,
-    tlparse_timeout,
 )
+from pgo_advisor.commands.outputs import Reports, outputs
 from pgo_advisor.errors import PgoAdvisorError
 from pgo_advisor.files import check_new_directory, remove_directory
 
 if TYPE_CHECKING:
     from pgo_advisor.run.record import RecordedRun
 
+_RUN = cloup.OptionGroup("The run")
 _EPILOG = (
     "Exit codes: the program's own (128 and the signal's number if a signal ended it), whatever becomes of "
     "the analysis; 0 if --until stopped it, 124 if --timeout did, 126 or 127 if it cannot be run; 2 wrong "
@@ -49,60 +50,51 @@ def _until(
     raise click.BadParameter(f"{value!r} is neither compiles, as 20, nor seconds, as 300s")
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Keep the trace in a new directory.",
-)
+@cloup.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @outputs
-@tlparse_timeout
-@click.option(
-    "--timeout",
-    "stop_after",
-    type=POSITIVE,
-    metavar="SECONDS",
-    help="Stop the program after this time.",
-)
-@click.option(
-    "--until",
-    callback=_until,
-    metavar="N|SECONDSs",
-    help="Stop it after N compiles, or (300s) after seconds: recompiles mostly come early.",
-)
-@click.option(
-    "--calls",
-    is_flag=True,
-    help="Count the calls of each graph, too, and those that run uncompiled.",
+@cloup.option_group(
+    "The run",
+    cloup.option(
+        "--timeout",
+        "stop_after",
+        type=POSITIVE,
+        metavar="SECONDS",
+        help="Stop the program after this time.",
+    ),
+    cloup.option(
+        "--until",
+        callback=_until,
+        metavar="N|SECONDSs",
+        help="Stop it after N compiles, or (300s) after seconds: recompiles mostly come early.",
+    ),
+    cloup.option(
+        "--calls",
+        is_flag=True,
+        help="Count the calls of each graph, too, and those that run uncompiled.",
+    ),
+    TLPARSE_OPTION,
 )
 @program
 def record(
     command: tuple[str, ...],
-    output: Path | None,
-    html: Path | None,
-    markdown: Path | None,
-    json_: Path | None,
-    force: bool,
-    quiet: bool,
     timeout: float,
     stop_after: float | None,
     until: tuple[int | None, float | None],
     calls: bool,
 ) -> None:
-    """Run a program, record what torch.compile does in it, and say what to declare dynamic.
+    """Run a program, record its compiles, and say what to declare.
 
     COMMAND is any program that uses torch.compile, as `python train.py`, `torchrun train.py`, `pytest tests`
     or a script. Its input, output, signals and exit code are its own: the report goes to standard error.
+    With -o DIR, a name without such an ending, the trace is kept in a new directory.
     """
     from pgo_advisor.run.record import record as run
     from pgo_advisor.run.watch import say_on_terminal
 
     end_on_signals()
-    reports = Reports(html, markdown, json_, force=force, quiet=quiet)
-    trace = _trace_directory(output)
-    keep = output is not None
+    reports = Reports(keep=True)
+    trace = _trace_directory(reports.trace)
+    keep = reports.trace is not None
     try:
         recorded = run(
             command,
@@ -111,7 +103,7 @@ def record(
             until_compiles=until[0],
             until_seconds=until[1],
             calls=calls,
-            say=None if quiet else say_on_terminal(),
+            say=None if reports.quiet else say_on_terminal(),
         )
         reported = _succeeds(lambda: _report(recorded, command, reports, timeout))
         if not reported and not keep:

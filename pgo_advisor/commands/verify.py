@@ -6,18 +6,13 @@ import sys
 from pathlib import Path
 
 import click
+import cloup
 
-from pgo_advisor.commands.common import (
-    POSITIVE,
-    Reports,
-    end_on_signals,
-    outputs,
-    program,
-    remark,
-    root_option,
-)
+from pgo_advisor.commands.common import POSITIVE, ROOT_OPTION, end_on_signals, program, remark
+from pgo_advisor.commands.outputs import Reports, outputs
 
 NOT_HELD = 5
+_RUNS = cloup.OptionGroup("The runs")
 _EPILOG = (
     "Exit codes: the program's own, of its first run, if the advice held or there is none; 5 if it did not "
     "hold, the runs cannot be compared, or nothing of it can be a mark; 126 or 127 if the program cannot be "
@@ -25,44 +20,51 @@ _EPILOG = (
 )
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--advice",
-    type=click.Path(path_type=Path),
-    metavar="PATH|FILE.json",
-    help="What to verify: anything that can be analysed, or what --json wrote. Without it: what the first "
-    "run gives.",
-)
-@click.option(
-    "--with",
-    "way",
-    type=click.Choice(["list", "mark"]),
-    default="list",
-    show_default=True,
-    help="Verify the list, or the marks that `pgo-advisor patch` makes, in a copy of the source.",
-)
-@root_option
-@click.option(
-    "--runs",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Runs without and with the advice, each; the figures come with their spread.",
-)
-@click.option(
-    "--compare",
-    metavar="CMD",
-    help="Shell command that is run after each run and whose output and exit code are to be the same, "
-    "as 'sha256sum out.pt'.",
-)
-@click.option("--minimize", is_flag=True, help="Look for the smallest part with the same effect.")
-@click.option(
-    "--timeout",
-    type=POSITIVE,
-    metavar="SECONDS",
-    help="Stop a run after this time.",
-)
+@cloup.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @outputs
+@cloup.option_group(
+    "The runs",
+    cloup.option(
+        "--advice",
+        type=click.Path(path_type=Path),
+        metavar="PATH|FILE.json",
+        help="What to verify: anything that can be analysed, or what --json wrote. Without it: what "
+        "the first run gives.",
+    ),
+    cloup.option(
+        "--with",
+        "way",
+        type=click.Choice(["list", "mark"]),
+        default="list",
+        show_default=True,
+        help="Verify the list, or the marks that `pgo-advisor patch` makes, in a copy of the source.",
+    ),
+    ROOT_OPTION,
+    cloup.option(
+        "--runs",
+        type=click.IntRange(min=1),
+        default=2,
+        show_default=True,
+        help="Runs without and with the advice, each; the figures come with their spread.",
+    ),
+    cloup.option(
+        "--compare",
+        metavar="CMD",
+        help="Shell command that is run after each run and whose output and exit code are to be the same, "
+        "as 'sha256sum out.pt'.",
+    ),
+    cloup.option(
+        "--minimize",
+        is_flag=True,
+        help="Look for the smallest part with the same effect.",
+    ),
+    cloup.option(
+        "--timeout",
+        type=POSITIVE,
+        metavar="SECONDS",
+        help="Stop a run after this time.",
+    ),
+)
 @program
 def verify(
     command: tuple[str, ...],
@@ -73,13 +75,8 @@ def verify(
     compare: str | None,
     minimize: bool,
     timeout: float | None,
-    html: Path | None,
-    markdown: Path | None,
-    json_: Path | None,
-    force: bool,
-    quiet: bool,
 ) -> None:
-    """Run a program without and with the advice, and say what it really saved.
+    """Run a program without and with the advice: what that saved.
 
     Each run has fresh caches. The report goes to standard output, and all that the program writes to
     standard error. A pipe on standard input is read once and given to each run.
@@ -95,7 +92,7 @@ def verify(
     if root and way == "list":
         raise click.UsageError("--root says where marks may go; it needs --with mark")
     end_on_signals()
-    reports = Reports(html, markdown, json_, force=force, quiet=quiet)
+    reports = Reports()
     find_tlparse()
     expected = None if advice is None else read_expectation(advice)
     if expected and not expected.dynamic_sources and way == "list":
@@ -109,7 +106,7 @@ def verify(
         compare=compare,
         timeout=timeout,
         minimize=minimize,
-        say=None if quiet else say_on_terminal(),
+        say=None if reports.quiet else say_on_terminal(),
     )
     if verified.analysis is None:
         remark(f"no compile was recorded. {why_nothing(command)}")
