@@ -20,7 +20,8 @@ MAX_SECONDS = 60
 """On the clock, which other programs slow down."""
 USAGE, INPUT, TLPARSE = 2, 3, 4
 _LAUNCHER = """
-import os, resource, sys
+import os, resource, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
 pid = os.fork()
 if not pid:
@@ -129,6 +130,8 @@ def _run(
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return None, 0.0, 0
+    if process.returncode:
+        return process.returncode, 0.0, 0
     code, seconds, kilobytes = (place.parent / "used").read_text().split()
     return int(code), float(seconds), int(kilobytes) << 10
 

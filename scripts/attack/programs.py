@@ -29,12 +29,20 @@ def _recorded() -> Iterator[Attack]:
         "a trace directory that may not be read": "chmod 0 $TORCH_TRACE",
         "the trace directory is a file": "rm -rf $TORCH_TRACE; touch $TORCH_TRACE",
         "closed streams": "exec <&- >&- 2>&-",
-        "a log of junk": "head -c 1000000 /dev/urandom > $TORCH_TRACE/a.log",
         "much output": "head -c 20000000 /dev/zero | tr '\\0' x",
     }.items():
         script = shlex.quote(f"{program}; exit 7")
         command = f"pgo-advisor record -q sh -c {script} >/dev/null"
         yield Attack(what, lambda place: None, command, OWN)
+    # what was recorded and cannot be analysed is kept
+    junk = shlex.quote("head -c 1000000 /dev/urandom > $TORCH_TRACE/a.log; exit 7")
+    yield Attack(
+        "a log of junk",
+        lambda place: None,
+        f"pgo-advisor record -q -o trace sh -c {junk}",
+        OWN,
+        frozenset({"trace", "trace/a.log"}),
+    )
     for signal in ("INT", "TERM", "KILL", "SEGV"):
         number = {"INT": 2, "TERM": 15, "KILL": 9, "SEGV": 11}[signal]
         command = f"pgo-advisor record -q sh -c 'kill -{signal} $$'"
